@@ -38,7 +38,7 @@ function shown(confirmation) {
     case "exec":
       return [codeBlock(visible(detail.command), "command"), fact("in", detail.cwd)];
     case "edit":
-      return [fact("file", detail.path), diff(detail.diff)];
+      return [fact("file", detail.path), detail.diff.trim() ? diff(detail.diff) : element("p", { class: "fact" }, "No change: the file stays as it is.")];
     case "info":
       return [element("p", { class: "plain-text" }, visible(detail.text)), ...(detail.urls ?? []).map((url) => fact("address", url))];
     case "mcp":

@@ -22,6 +22,14 @@ export function visible(text) {
   return text.replace(HIDDEN, (found) => (found === "\n" || found === "\t" ? found : `‹U+${found.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}›`));
 }
 
+/** Marks that turn the direction in which a text is read. */
+const TURNS = /[\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
+
+/** A text that is read as it is written: whatever would turn it is shown by its number. Everything else stays. */
+export function unturned(text) {
+  return text.replace(TURNS, visible);
+}
+
 export const byId = (id) => document.getElementById(id);
 
 /** A button that is off while what it began is under way. */

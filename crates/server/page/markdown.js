@@ -1,10 +1,10 @@
 // Markdown as elements: headings, lists, tables, quotes, code, emphasis and links. HTML in it stays text.
 
-import { element } from "./dom.js";
+import { element, unturned } from "./dom.js";
 
 /** The elements of a text. */
 export function markdown(text) {
-  return blocks(text.replace(/\r\n?/g, "\n").split("\n"));
+  return blocks(unturned(text).replace(/\r\n?/g, "\n").split("\n"));
 }
 
 const FENCE = /^\s{0,3}(`{3,}|~{3,})\s*([^\s`]*).*$/;

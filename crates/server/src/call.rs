@@ -11,22 +11,20 @@ use http::request::Parts;
 use http::{HeaderMap, Request, StatusCode, header};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::{Map, Value};
 
-use crate::access::{Caller, Credential, Digest, network, unauthorized};
+use crate::access::{Caller, Credential, network, unauthorized};
 use crate::accounts::{AccountError, Book, Right, Role};
-use crate::app::{App, RateLimits};
-use crate::audit::{self, Entry};
+use crate::app::App;
+use crate::attempts;
+use crate::audit::{self, Entry, Outcome};
 use crate::bodies::Held;
+use crate::forms;
 use crate::people::User;
 use crate::places::Place;
 use crate::problem::Problem;
-use crate::rate::Rate;
 use crate::repeats::Answer;
-use crate::routes::{Acting, Does, Reading, Route};
+use crate::routes::{Acting, Does, Route};
 
-/// How much the log tells of a name that nobody has shown to be theirs.
-const TOLD_OF_A_NAME: usize = 64;
 /// The longest key of a repeated request.
 const MAX_KEY: usize = 200;
 
@@ -51,13 +49,13 @@ pub(crate) struct Call {
 impl Call {
     /// What the audit log says about this request: what the body chooses, and what the path names, which no body hides.
     fn entry(&self, route: &Route, from: IpAddr) -> Entry {
-        let mut about = audit::told(&self.body);
+        let mut about = audit::told(route.takes, &self.body);
         about.extend(self.path.iter().map(|(name, value)| (name.clone(), audit::shown(value))));
         Entry { who: self.who(), from: from.to_string(), what: route.name.to_owned(), about }
     }
 
     /// Who the log says it was: nobody where anybody may ask.
-    fn who(&self) -> String {
+    pub(crate) fn who(&self) -> String {
         self.credential.as_ref().map_or_else(String::new, |_| self.user.name.clone())
     }
 
@@ -112,10 +110,6 @@ impl Call {
     }
 }
 
-/// Who was signed in by a request, for the log.
-#[derive(Clone)]
-pub(crate) struct SignedIn(pub(crate) String);
-
 /// JSON as an answer.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Result<Response, Problem> {
     let body = serde_json::to_vec(value).map_err(|error| Problem::internal(error.to_string()))?;
@@ -140,6 +134,7 @@ pub(crate) async fn answer(
             None
         }
     };
+    must_know_query(route, head.uri.query().unwrap_or_default())?;
     let client = app.access.came_from(&head.headers, peer.ip());
     let (user, credential) = match caller {
         Some(Caller { user, credential, .. }) => (user, Some(credential)),
@@ -154,11 +149,12 @@ pub(crate) async fn answer(
     if route.takes.is_some() && !body.is_empty() && !says_json(&head.headers) {
         return Err(no_json());
     }
-    let limit = attempts(&app.limits, route, &body);
-    if limit.is_some_and(|limit| !limit.take(network(client), Instant::now())) {
-        app.audit.count(&network(client), refused(attempt(&app, route, &body, client)));
-        return Err(too_often());
+    if route.takes.is_some() && !is_object(&body) {
+        return Err(
+            Problem::bad_request("the body is no JSON object").with_hint("name each field: `{\"name\": …}`")
+        );
     }
+    attempts::admit(&app, route, &body, client)?;
     let user = match &credential {
         Some(credential) => still_allowed(&app, route.access, &user, credential)?,
         None => user,
@@ -171,85 +167,40 @@ pub(crate) async fn answer(
     match route.does {
         Does::Reads(handle) => handle(call).await,
         Does::SignIn(handle) | Does::BeginElsewhere(handle) | Does::SignInElsewhere(handle) => {
-            signing(call, handle, route, client).await
+            attempts::signing(call, handle, route, client).await
         }
+        // Nothing is done that is not in the log.
         Does::Hands(handle) => {
-            write(&call.app, call.entry(route, client), None).await?;
-            handle(call).await
+            let (app, entry) = (call.app.clone(), call.entry(route, client));
+            let number = write(&app, entry.clone()).await?;
+            let handed = handle(call).await;
+            app.audit.write_result(entry.result(number, handed.as_ref().map(Outcome::of_response))).await;
+            handed
         }
-        Does::Tells(handle) => {
-            write(&call.app, call.entry(route, client), None).await?;
-            act(call, handle, true).await
+        Does::Tells(handle) => act(call, handle, route, client, true).await,
+        Does::Acts(handle) => act(call, handle, route, client, false).await,
+    }
+}
+
+/// An error where the address says something that the route does not know: it would be done without that.
+fn must_know_query(route: &Route, query: &str) -> Result<(), Problem> {
+    // What a provider of identities says beside what is needed is its own matter.
+    if matches!(route.does, Does::SignInElsewhere(_)) {
+        return Ok(());
+    }
+    let mut names = form_urlencoded::parse(query.as_bytes()).map(|(name, _)| name);
+    match names.find(|name| !route.query.iter().any(|known| known.name == name)) {
+        None => Ok(()),
+        Some(unknown) => {
+            let unknown: String = unknown.chars().take(forms::LONGEST_NAME).collect();
+            let detail = format!("there is no parameter `{unknown}` at this address");
+            Err(Problem::bad_request(detail).with_hint("nothing was done; /api/v1/openapi.json has them"))
         }
-        Does::Acts(handle) => {
-            // Nothing is done that is not in the log.
-            write(&call.app, call.entry(route, client), None).await?;
-            act(call, handle, false).await
-        }
     }
 }
 
-/// Lets somebody sign in or out, and has what came of it in the log.
-async fn signing(call: Call, handle: Reading, route: &Route, client: IpAddr) -> Result<Response, Problem> {
-    let (app, who, is_link) = (call.app.clone(), call.who(), is_link(&call.body));
-    let mut entry = Entry { who, ..attempt(&app, route, &call.body, client) };
-    let answered = handle(call).await;
-    let status = answered.as_ref().map_or_else(|problem| problem.status, Response::status);
-    let signed_in = answered.as_ref().ok().and_then(|response| response.extensions().get());
-    // Everything counts that does not succeed, and every beginning: who knows the answer is not slowed down.
-    if status.is_success() || signed_in.is_some() {
-        let attempts = if is_link { &app.limits.links } else { &app.limits.attempts };
-        attempts.give_back(&network(client));
-    }
-    if status == StatusCode::TOO_MANY_REQUESTS {
-        app.audit.count(&network(client), refused(entry));
-        return answered;
-    }
-    if let Some(SignedIn(name)) = signed_in {
-        entry.about.insert("user".to_owned(), name.as_str().into());
-    }
-    write(&app, entry, Some(status)).await?;
-    answered
-}
-
-/// What the audit log says about an attempt to sign in, which anybody may make: the name that was given, and not all of a long one.
-fn attempt(app: &App, route: &Route, body: &[u8], from: IpAddr) -> Entry {
-    let mut about = Map::new();
-    if let Some(name) = audit::told(body).get("name").and_then(Value::as_str) {
-        about.insert("name".to_owned(), name.chars().take(TOLD_OF_A_NAME).collect::<String>().into());
-    }
-    if let (Does::BeginElsewhere(_) | Does::SignInElsewhere(_), Some(oidc)) = (route.does, &app.oidc) {
-        about.insert("provider".to_owned(), audit::shown(oidc.issuer()));
-    }
-    Entry { who: String::new(), from: from.to_string(), what: route.name.to_owned(), about }
-}
-
-/// The same of one that nobody listened to.
-fn refused(mut attempt: Entry) -> Entry {
-    attempt.about.insert("status".to_owned(), StatusCode::TOO_MANY_REQUESTS.as_u16().into());
-    attempt
-}
-
-/// What counts how often somebody tries to get in this way.
-fn attempts<'l>(limits: &'l RateLimits, route: &Route, body: &[u8]) -> Option<&'l Rate<String>> {
-    match route.does {
-        Does::SignIn(_) if is_link(body) => Some(&limits.links),
-        Does::SignIn(_) | Does::SignInElsewhere(_) => Some(&limits.attempts),
-        Does::BeginElsewhere(_) => Some(&limits.beginnings),
-        Does::Reads(_) | Does::Hands(_) | Does::Acts(_) | Does::Tells(_) => None,
-    }
-}
-
-/// Whether somebody shows the code of a one-time link, and nothing that could be guessed.
-fn is_link(body: &[u8]) -> bool {
-    let shown: Option<Map<String, Value>> = serde_json::from_slice(body).ok();
-    shown.is_some_and(|shown| shown.contains_key("code") && !shown.contains_key("password"))
-}
-
-async fn write(app: &App, mut entry: Entry, status: Option<StatusCode>) -> Result<(), Problem> {
-    if let Some(status) = status {
-        entry.about.insert("status".to_owned(), status.as_u16().into());
-    }
+/// Writes to the log; the entry's number.
+pub(crate) async fn write(app: &App, entry: Entry) -> Result<u64, Problem> {
     app.audit.write(entry).await.map_err(|error| {
         let detail = format!("nothing was done, because it cannot be written to the audit log: {error}");
         Problem::new(StatusCode::SERVICE_UNAVAILABLE, "audit", detail)
@@ -328,6 +279,12 @@ fn says_json(headers: &HeaderMap) -> bool {
     kind == "application/json" || kind.ends_with("+json")
 }
 
+/// Whether a body can only be read as an object, whose fields have names that the log tells; an empty one is left to its route. What is no
+/// text hides nothing either: readers that skip a field do not look at it.
+fn is_object(body: &[u8]) -> bool {
+    body.is_empty() || std::str::from_utf8(body).is_ok_and(|text| text.trim_ascii_start().starts_with('{'))
+}
+
 fn no_json() -> Problem {
     Problem::new(StatusCode::UNSUPPORTED_MEDIA_TYPE, "media_type", "bodies are JSON here")
         .with_hint("send it as `Content-Type: application/json`")
@@ -337,27 +294,43 @@ fn is_key(text: &str) -> bool {
     !text.is_empty() && text.len() <= MAX_KEY && text.bytes().all(|byte| byte.is_ascii_graphic())
 }
 
-/// What changes something is done to its end, whether or not the client waits for it, and once for each key.
-async fn act(call: Call, handle: Acting, is_secret: bool) -> Result<Response, Problem> {
-    let key = match call.head.headers.get("idempotency-key").map(|key| key.to_str()) {
-        Some(Ok(key)) if is_key(key) => Some(key.to_owned()),
-        Some(_) => return Err(Problem::bad_request("the Idempotency-Key is no word, or too long")),
-        None => None,
-    };
-    // What a query says is part of what is asked.
-    let mut request = format!("{} {}\n", call.head.method, call.head.uri).into_bytes();
-    request.extend_from_slice(&call.body);
-    let request = Digest::of_bytes(&request);
-    let (app, user) = (call.app.clone(), call.user.clone());
+/// What changes something is done to its end, whether or not the client waits for it: it is in the log before, and what came of it is
+/// there afterwards.
+async fn act(
+    call: Call,
+    handle: Acting,
+    route: &Route,
+    client: IpAddr,
+    is_secret: bool,
+) -> Result<Response, Problem> {
+    let (app, entry) = (call.app.clone(), call.entry(route, client));
+    let number = write(&app, entry.clone()).await?;
     let work = async move {
-        match key {
-            Some(key) if is_secret => app.repeats.once_untold(&user.id, &key, request, handle(call)).await,
-            Some(key) => app.repeats.once(&user.id, &key, request, handle(call)).await,
-            None => handle(call).await,
-        }
+        let done = tokio::spawn(once(call, handle, is_secret)).await;
+        let answered = done.unwrap_or_else(|_| Err(Problem::internal("the request could not be done")));
+        app.audit.write_result(entry.result(number, answered.as_ref().map(Outcome::of))).await;
+        answered
     };
     match tokio::spawn(work).await {
         Ok(answered) => answered.map(IntoResponse::into_response),
         Err(_) => Err(Problem::internal("the request could not be done")),
+    }
+}
+
+/// Does it once for each key.
+async fn once(call: Call, handle: Acting, is_secret: bool) -> Result<Answer, Problem> {
+    let key = match call.head.headers.get("idempotency-key").map(|key| key.to_str()) {
+        Some(Ok(key)) if is_key(key) => key.to_owned(),
+        Some(_) => return Err(Problem::bad_request("the Idempotency-Key is no word, or too long")),
+        None => return handle(call).await,
+    };
+    // What a query says is part of what is asked.
+    let mut request = format!("{} {}\n", call.head.method, call.head.uri).into_bytes();
+    request.extend_from_slice(&call.body);
+    let (app, user) = (call.app.clone(), call.user.clone());
+    let request = app.repeats.digest(&request);
+    match is_secret {
+        true => app.repeats.once_untold(&user.id, &key, request, handle(call)).await,
+        false => app.repeats.once(&user.id, &key, request, handle(call)).await,
     }
 }

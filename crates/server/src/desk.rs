@@ -10,7 +10,8 @@ use serde_json::{Map, Value, json};
 use crate::accounts::{
     Account, AccountError, Accounts, Book, DatabaseAccounts, FileAccounts, OWNER, Password, Role,
 };
-use crate::audit::{self, Audit, Entry};
+use crate::audit::{self, Audit, Entry, Outcome};
+use crate::problem::Problem;
 use crate::{SharedDatabase, connect, server_folder};
 
 /// Where the log says such changes come from.
@@ -51,6 +52,15 @@ impl Edit {
         Entry { who: OWNER.to_owned(), from: FROM.to_owned(), what: self.name().to_owned(), about }
     }
 
+    /// What the log says came of it once it was made.
+    fn outcome(&self, user: &str, book: &Book) -> Outcome {
+        match self {
+            Edit::Add(_) => Outcome::done(201, book.whose(user).map(|whose| whose.account)),
+            Edit::Role(_) | Edit::Password(_) => Outcome::done(200, None),
+            Edit::Remove => Outcome::done(204, None),
+        }
+    }
+
     fn make(&self, user: &str, book: &mut Book) -> Result<(), AccountError> {
         match self {
             Edit::Add(account) => book.add(user, Account::clone(account)),
@@ -78,7 +88,7 @@ fn told(account: &Account) -> Map<String, Value> {
         "budget": account.budget,
         "password": account.password.as_ref().map(|_| ""),
     });
-    audit::told(body.to_string().as_bytes())
+    audit::told(Some("NewUser"), body.to_string().as_bytes())
 }
 
 /// The accounts of this user's servers.
@@ -112,12 +122,18 @@ impl AccountDesk {
         Ok(self.accounts.fresh().await?)
     }
 
-    /// Changes an account. Nothing is changed that is not in the log.
+    /// Changes an account. Nothing is changed that is not in the log, and what came of it is there afterwards.
     pub async fn edit(&self, user: &str, edit: Edit) -> Result<(), AccountError> {
-        self.audit.write(edit.entry(user)).await.map_err(AccountError::Audit)?;
-        let name = user.to_owned();
-        self.accounts.change(Box::new(move |book| edit.make(&name, book))).await?;
-        Ok(())
+        let entry = edit.entry(user);
+        let number = self.audit.write(entry.clone()).await.map_err(AccountError::Audit)?;
+        let (name, change) = (user.to_owned(), edit.clone());
+        let changed = self.accounts.change(Box::new(move |book| change.make(&name, book))).await;
+        let result = match &changed {
+            Ok(book) => entry.result(number, Ok(edit.outcome(user, book))),
+            Err(error) => entry.result(number, Err(&Problem::from(error))),
+        };
+        self.audit.write_result(result).await;
+        changed.map(drop)
     }
 
     /// Lets go of the database. One that only looked is forgotten with its lease where that fails.
@@ -159,9 +175,17 @@ mod tests {
         assert!(matches!(desk.edit("anna", Edit::Remove).await, Err(AccountError::Unknown(_))));
         assert!(desk.book().await.unwrap().accounts.is_empty());
         let log = audit::path_in(folder.path());
-        assert_eq!(verify_audit(&log).unwrap(), Ok(5));
+        assert_eq!(verify_audit(&log).unwrap(), Ok(10));
         let text = std::fs::read_to_string(&log).unwrap();
         let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let (results, lines): (Vec<Value>, Vec<Value>) =
+            lines.into_iter().partition(|line| line["what"] == "result");
+        let told =
+            |name: &str| results.iter().map(|result| result["about"][name].clone()).collect::<Vec<_>>();
+        assert_eq!(told("status"), [201, 200, 200, 204, 404]);
+        assert_eq!(told("of"), [1, 3, 5, 7, 9]);
+        assert!(results[0]["about"]["id"].as_str().unwrap().starts_with("anna~"));
+        assert_eq!(results[4]["about"]["kind"], "not_found");
         let what: Vec<&str> = lines.iter().map(|line| line["what"].as_str().unwrap()).collect();
         assert_eq!(what, ["create_user", "change_user", "change_user", "remove_user", "remove_user"]);
         let about = &lines[0]["about"];

@@ -2,7 +2,8 @@
 
 use std::net::SocketAddr;
 
-use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use http::uri::Authority;
+use http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, Uri, header};
 
 use crate::problem::Problem;
 
@@ -53,18 +54,27 @@ impl Names {
         self.origins.iter().find(is_it).map(String::as_str)
     }
 
-    /// Refuses names that are not ours: a page of another name that points here must not be believed.
-    pub(crate) fn check_host(&self, headers: &HeaderMap) -> Result<(), Problem> {
+    /// Refuses names that are not ours: a page of another name that points here must not be believed. A target that names a server names
+    /// this one, too.
+    pub(crate) fn check_host(&self, target: &Uri, headers: &HeaderMap) -> Result<(), Problem> {
         let mut hosts = headers.get_all(header::HOST).into_iter();
         let host = hosts.next().and_then(|host| host.to_str().ok()).unwrap_or_default();
-        let host = normal(host);
-        let known = self.origins.iter().filter_map(|origin| origin.split_once("://"));
-        if hosts.next().is_none() && known.into_iter().any(|(_, name)| name == host) {
-            return Ok(());
-        }
+        let is_one = hosts.next().is_none();
+        let named = target.authority().map(Authority::as_str);
+        let unknown = [Some(host), named].into_iter().flatten().map(normal).find(|name| !self.has(name));
+        let host = match unknown {
+            None if is_one => return Ok(()),
+            None => normal(host),
+            Some(unknown) => unknown,
+        };
         let detail = format!("this server is not called `{host}`");
         Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "unknown_host", detail)
             .with_hint("start it with --origin URL for each address it is reached at"))
+    }
+
+    /// Whether this is a name of ours.
+    fn has(&self, host: &str) -> bool {
+        self.origins.iter().filter_map(|origin| origin.split_once("://")).any(|(_, name)| name == host)
     }
 
     /// Refuses what a page of another origin sends. A browser that signs in by itself must say where it comes from.
@@ -128,15 +138,22 @@ mod tests {
 
     #[test]
     fn only_its_own_names_are_answered_to() {
+        let check = |headers: &HeaderMap| names().check_host(&Uri::from_static("/api/v1/me"), headers);
         for host in ["127.0.0.1:4096", "localhost:4096", "[::1]:4096", "CHARLA.example.org"] {
-            assert!(names().check_host(&headers(&[("host", host)])).is_ok(), "{host}");
+            assert!(check(&headers(&[("host", host)])).is_ok(), "{host}");
         }
         for host in ["", "evil.example", "127.0.0.1", "127.0.0.1:80", "localhost:4096.evil.example"] {
-            assert!(names().check_host(&headers(&[("host", host)])).is_err(), "{host}");
+            assert!(check(&headers(&[("host", host)])).is_err(), "{host}");
         }
-        assert!(names().check_host(&headers(&[])).is_err());
+        assert!(check(&headers(&[])).is_err());
         let two = headers(&[("host", "localhost:4096"), ("host", "evil.example")]);
-        assert!(names().check_host(&two).is_err());
+        assert!(check(&two).is_err());
+        let ours = headers(&[("host", "localhost:4096")]);
+        let at = |target: &'static str| names().check_host(&Uri::from_static(target), &ours).is_ok();
+        assert!(at("http://localhost:4096/api/v1/me") && at("http://127.0.0.1:4096/"));
+        for target in ["http://evil.example/", "http://localhost:4097/", "http://a@localhost:4096/"] {
+            assert!(!at(target), "{target}");
+        }
     }
 
     #[test]

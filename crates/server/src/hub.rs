@@ -3,13 +3,14 @@
 //! Reading a session never opens it: what is shown comes of its records. A request goes to whoever has the session
 //! open, here or elsewhere; where nobody has, the session is opened here.
 
+mod before;
 mod opening;
 mod rooms;
 mod running;
+mod slots;
 
-use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use charla::models::Prices;
 use charla::session::{Arrival, SessionBundle, SessionError, Sessions};
@@ -21,15 +22,17 @@ use charla_proto::{
 };
 use http::StatusCode;
 use serde::Serialize;
-use tokio::sync::{OnceCell, watch};
+use tokio::sync::watch;
 
 use crate::meter::{BUDGET, Counting, Meter, Window, untold};
-use crate::problem::Problem;
+use crate::problem::{IN_USE, Problem};
 use crate::shelf::Kept;
+use before::Before;
 pub(crate) use opening::NewSession;
 pub(crate) use rooms::Need;
 use rooms::{Room, Rooms};
 pub(crate) use running::{Running, Watcher};
+use slots::Slots;
 
 /// How often a session may be opened or closed by others while we look for who has it.
 const TRIES: usize = 3;
@@ -50,24 +53,30 @@ pub(crate) enum State {
 pub(crate) struct Hub {
     charla: Charla,
     meter: Meter,
-    running: Mutex<HashMap<String, Arc<Slot>>>,
+    slots: Slots,
     /// Counts what happened in sessions that run here.
     pulse: watch::Sender<u64>,
     rooms: Rooms,
     /// The user's files, where nodes share them.
     kept: Option<Kept>,
+    /// The user's sessions by what they were given before.
+    before: Before,
 }
-
-type Slot = OnceCell<Arc<Running>>;
 
 impl Hub {
     pub(crate) fn new(charla: Charla, meter: Meter, kept: Option<Kept>) -> Self {
         let rooms = Rooms::new(charla.environment().guest.is_some());
-        Self { charla, meter, running: Mutex::default(), pulse: watch::Sender::new(0), rooms, kept }
+        let (slots, pulse, before) = (Slots::default(), watch::Sender::new(0), Before::default());
+        Self { charla, meter, slots, pulse, rooms, kept, before }
     }
 
     pub(crate) fn charla(&self) -> &Charla {
         &self.charla
+    }
+
+    /// Takes the place of other sessions of the same user, which are being stopped.
+    pub(crate) fn follows(&self, before: Arc<Hub>) {
+        self.before.set(before);
     }
 
     /// Brings the user's keys, settings and rules up to date with what other nodes have.
@@ -116,18 +125,14 @@ impl Hub {
         self.pulse.send_modify(|count| *count = count.wrapping_add(1));
     }
 
-    fn slots(&self) -> MutexGuard<'_, HashMap<String, Arc<Slot>>> {
-        self.running.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// The session of this id, if it runs here.
     pub(crate) fn running(&self, id: &str) -> Option<Arc<Running>> {
-        self.slots().get(id)?.get().cloned()
+        self.slots.running(id)
     }
 
     /// Every session that runs here.
     pub(crate) fn all_running(&self) -> Vec<Arc<Running>> {
-        self.slots().values().filter_map(|slot| slot.get().cloned()).collect()
+        self.slots.all_running()
     }
 
     /// Who has each of these sessions open: for another node, what it is known by.
@@ -142,6 +147,22 @@ impl Hub {
             },
         };
         ids.iter().map(state).collect()
+    }
+
+    /// What the node is known by that has this session open, where it is another one.
+    pub(crate) async fn node_of(&self, id: &str) -> Result<Option<String>, Problem> {
+        let states = self.states(&self.charla.sessions()?, &[id.to_owned()]).await;
+        Ok(states.into_iter().find_map(|(_, node)| node))
+    }
+
+    /// Lets go of a session that rests: somebody else needs it.
+    pub(crate) async fn let_go(&self, id: &str) {
+        if let Some(running) = self.running(id)
+            && running.rests().await
+        {
+            self.slots.close(id).await;
+            self.beat();
+        }
     }
 
     /// The session of exactly this id.
@@ -185,24 +206,6 @@ impl Hub {
         self.open(id, opening::resuming(id, workspace, left.turn.map(|_| left.mode)), need).await
     }
 
-    /// Puts the session to sleep that rests and was used longest ago, one that nobody looks at if there is one; whether there is any. It is
-    /// read from the store then, and opened again by what is sent to it.
-    async fn put_one_to_sleep(&self) -> bool {
-        let slots: Vec<(String, Arc<Slot>)> =
-            self.slots().iter().map(|(id, slot)| (id.clone(), slot.clone())).collect();
-        let mut open: Vec<_> =
-            slots.iter().filter_map(|(id, slot)| Some((id, slot, slot.get()?.clone()))).collect();
-        open.sort_by_key(|(_, _, running)| running.last_use());
-        for (id, slot, running) in open {
-            if running.rests().await {
-                self.forget(id, slot);
-                running.session.close().await;
-                return true;
-            }
-        }
-        false
-    }
-
     /// Opens a session once, however many ask for it at the same time.
     async fn open(
         self: &Arc<Self>,
@@ -210,10 +213,10 @@ impl Hub {
         request: OpenRequest,
         need: Need,
     ) -> Result<Arc<Running>, Problem> {
-        let slot = self.slots().entry(id.to_owned()).or_default().clone();
+        let slot = self.slots.of(id);
         let opened = slot
             .get_or_try_init(|| async {
-                let room = self.rooms.take(need, self.put_one_to_sleep()).await?;
+                let room = self.rooms.take(need, self.slots.put_one_to_sleep()).await?;
                 self.refresh().await?;
                 let mut notices: Vec<Notice> = Vec::new();
                 let session = self.charla.open(request, &mut notices).await?;
@@ -224,9 +227,8 @@ impl Hub {
             .await
             .cloned();
         match &opened {
-            // One who failed before us may have taken it out.
-            Ok(_) => drop(self.slots().insert(id.to_owned(), slot)),
-            Err(_) => self.forget(id, &slot),
+            Ok(_) => self.slots.put(id, slot),
+            Err(_) => self.slots.forget(id, &slot),
         }
         self.beat();
         opened
@@ -258,21 +260,11 @@ impl Hub {
                 break;
             }
         }
-        let slot = self.slots().get(&id).cloned();
-        if let Some(slot) = slot.filter(|slot| slot.get().is_some_and(|it| Arc::ptr_eq(it, &running))) {
-            self.forget(&id, &slot);
-        }
+        self.slots.forget_running(&id, &running);
         running.session.close().await;
         self.meter.release(&id).await;
         drop(room);
         self.beat();
-    }
-
-    fn forget(&self, id: &str, slot: &Arc<Slot>) {
-        let mut slots = self.slots();
-        if slots.get(id).is_some_and(|known| Arc::ptr_eq(known, slot)) {
-            slots.remove(id);
-        }
     }
 
     /// Asks something of a session, wherever it runs; where nobody has it open, it is opened here.
@@ -286,6 +278,7 @@ impl Hub {
     }
 
     async fn ask(self: &Arc<Self>, id: &str, request: Request) -> Result<Reply, Problem> {
+        self.before.must_have_ended(id).await?;
         for _ in 0..TRIES {
             let reply = match self.running(id) {
                 Some(running) => {
@@ -304,7 +297,7 @@ impl Hub {
             };
             match reply {
                 // It ends at this moment.
-                Reply::Refused(Refusal::Ended) => self.drop_ended(id).await,
+                Reply::Refused(Refusal::Ended) => self.slots.close(id).await,
                 Reply::Refused(refusal) => return Err(Problem::refused(refusal)),
                 reply => return Ok(reply),
             }
@@ -331,7 +324,7 @@ impl Hub {
     async fn go_on(self: &Arc<Self>, id: &str, request: &Request) -> Result<(), Problem> {
         let running = match self.resume(id, Need::of(&request.command)).await {
             // Somebody has opened it meanwhile.
-            Err(problem) if problem.kind == "in_use" => return Ok(()),
+            Err(problem) if problem.kind == IN_USE => return Ok(()),
             opened => opened?,
         };
         if running.session.is_open && matches!(request.command, Command::Answer { .. }) {
@@ -339,16 +332,6 @@ impl Hub {
             running.session.send(Command::Continue, &request.by).await;
         }
         Ok(())
-    }
-
-    async fn drop_ended(&self, id: &str) {
-        let slot = self.slots().get(id).cloned();
-        if let Some(slot) = slot {
-            if let Some(running) = slot.get() {
-                running.session.close().await;
-            }
-            self.forget(id, &slot);
-        }
     }
 
     /// An error while a turn of the session runs here.
@@ -390,7 +373,7 @@ impl Hub {
         self.summary(id).await?;
         self.must_rest(id).await?;
         if self.running(id).is_some() {
-            self.drop_ended(id).await;
+            self.slots.close(id).await;
         }
         let sessions = self.charla.sessions()?;
         if let Some(seq) = seq
@@ -408,16 +391,7 @@ impl Hub {
 
     /// Ends sessions that nobody has looked at for a while: their terminals may want them.
     pub(crate) async fn end_idle(&self) {
-        let slots: Vec<(String, Arc<Slot>)> =
-            self.slots().iter().map(|(id, slot)| (id.clone(), slot.clone())).collect();
-        for (id, slot) in slots {
-            if let Some(running) = slot.get()
-                && running.is_idle().await
-            {
-                self.forget(&id, &slot);
-                running.session.close().await;
-            }
-        }
+        self.slots.end_idle().await;
     }
 
     /// Ends every session now, and waits for none: turns are stopped, prompts that wait are withdrawn.

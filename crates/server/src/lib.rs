@@ -10,12 +10,14 @@ mod adopt;
 mod api;
 mod app;
 mod arrivals;
+mod attempts;
 mod audit;
 mod bodies;
 mod call;
 mod database;
 mod desk;
 mod feed;
+mod forms;
 mod guard;
 mod hub;
 mod listener;
@@ -25,6 +27,7 @@ mod metrics;
 mod nonsense;
 mod oidc;
 mod openapi;
+mod outgoing;
 mod overview;
 mod page;
 mod people;
@@ -129,10 +132,9 @@ impl Server {
         };
         accounts.fresh().await.map_err(kept)?;
         let metrics = Arc::<Metrics>::default();
-        let shelf = match options.database.as_ref().zip(database.clone()) {
-            Some((shared, database)) => Some(Arc::new(Shelf::new(database, seal(shared, &folder)?))),
-            None => None,
-        };
+        let seal = options.database.as_ref().map(|shared| seal(shared, &folder)).transpose()?;
+        let repeats = Repeats::new(database.clone().zip(seal.as_ref().map(Seal::requests)));
+        let shelf = database.clone().zip(seal).map(|(database, seal)| Arc::new(Shelf::new(database, seal)));
         let token = shared_token(shelf.as_deref(), &folder).await?;
         let people =
             People::new(charla, accounts, metrics.clone(), &folder, database.clone()).with_shelf(shelf);
@@ -144,7 +146,7 @@ impl Server {
             names,
             metrics,
             oidc: options.oidc.clone().map(Oidc::new).transpose()?,
-            repeats: Repeats::new(database.clone()),
+            repeats,
             arrivals: Arrivals::new(database.clone()),
             audit: Audit::new(&folder, database.as_ref()),
             limits: RateLimits::default(),
@@ -174,7 +176,7 @@ impl Server {
 
     /// An address that signs one browser in, once.
     pub async fn one_time_link(&self) -> Result<String, Failure> {
-        let (secret, keep) = self.app.access.new_link(self.app.people.owner.whose());
+        let (secret, keep) = self.app.access.new_link(self.app.people.owner.whose(), None);
         let kept = self.app.people.change(keep).await;
         kept.map_err(|problem| Failure::system(format!("no link can be made: {}", problem.detail)))?;
         let scheme = if self.listening.certificate.is_some() { "https" } else { "http" };
@@ -313,6 +315,7 @@ async fn tell_bursts(app: Arc<App>) {
 }
 
 async fn sweep(app: Arc<App>) {
+    app.people.remove_deleted_outputs().await;
     loop {
         tokio::time::sleep(SWEEP).await;
         app.people.tidy().await;

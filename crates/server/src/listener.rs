@@ -17,7 +17,7 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::server::graceful::{GracefulConnection, GracefulShutdown};
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::time::{Instant, Sleep, sleep, timeout};
@@ -27,6 +27,7 @@ use crate::access::network;
 use crate::app::App;
 use crate::guard;
 use crate::nonsense::Worded;
+use crate::outgoing::{Connection, Outgoing};
 use crate::places::Places;
 use crate::problem::Problem;
 use crate::tls::Certificate;
@@ -126,7 +127,8 @@ async fn respond(
     peer: SocketAddr,
     request: http::Request<Incoming>,
 ) -> Result<http::Response<axum::body::Body>, std::convert::Infallible> {
-    let mut response = match fits(request.headers()).and_then(|()| app.names.check_host(request.headers())) {
+    let named = || app.names.check_host(request.uri(), request.headers());
+    let mut response = match fits(request.headers()).and_then(|()| named()) {
         Ok(()) => {
             let mut request = request.map(axum::body::Body::new);
             request.extensions_mut().insert(peer);
@@ -140,63 +142,30 @@ async fn respond(
 }
 
 /// A connection that is given up when its other end takes nothing for too long.
-struct Patient {
-    stream: TcpStream,
+type Patient = Connection<TcpStream, Patience>;
+
+/// Since when nothing was taken.
+#[derive(Default)]
+struct Patience {
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
-impl Patient {
-    fn new(stream: TcpStream) -> Self {
-        Self { stream, stalled: None }
-    }
-
-    fn judge<T>(&mut self, cx: &mut Context<'_>, done: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if done.is_ready() {
+impl<S: AsyncWrite + Unpin> Outgoing<S> for Patience {
+    fn poll_write(
+        &mut self,
+        stream: &mut S,
+        cx: &mut Context<'_>,
+        bytes: &[io::IoSlice<'_>],
+    ) -> Poll<io::Result<usize>> {
+        let written = Pin::new(stream).poll_write_vectored(cx, bytes);
+        if written.is_ready() {
             self.stalled = None;
-            return done;
+            return written;
         }
         let stalled = self
             .stalled
             .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + WRITE_PATIENCE)));
         ready!(stalled.as_mut().poll(cx));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
-    }
-}
-
-impl AsyncRead for Patient {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
-    }
-}
-
-impl AsyncWrite for Patient {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.judge(cx, written)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bytes);
-        self.judge(cx, written)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
     }
 }

@@ -1,4 +1,4 @@
-//! Text as it streams, of sessions that run at other nodes.
+//! What nodes say to each other about sessions that run at one of them: text as it streams, and that somebody needs a session that rests.
 //!
 //! Records are in the database; what a running step shows is not, and may be lost. A node whose client follows a session that another one runs
 //! asks that one for it, again and again as long as the client does, and is told it in small texts. Nothing but the words on a screen
@@ -15,9 +15,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::broadcast::error::RecvError;
 use tokio::sync::{broadcast, watch};
-use tokio::time::{Instant, sleep_until, timeout_at};
+use tokio::time::{Instant, sleep, sleep_until, timeout_at};
 
-use crate::people::People;
+use crate::people::{People, User};
+use crate::problem::{IN_USE, Problem};
 
 /// How often a node asks again for what its client follows.
 pub(crate) const ASK: Duration = Duration::from_secs(2);
@@ -27,6 +28,9 @@ const TELL: Duration = Duration::from_secs(6);
 const GATHER: Duration = Duration::from_millis(100);
 /// How many characters of one text are told at once; escaped they may be six times as many.
 const PIECE: usize = 1_000;
+/// How often it is looked whether another node has let go of a session, and the pause between.
+const TRIES: usize = 10;
+const PAUSE: Duration = Duration::from_millis(100);
 /// How much of what others show may wait.
 const SHOWN: usize = 1024;
 
@@ -38,6 +42,8 @@ enum Said {
     Follows { user: String, session: String, node: String, anew: bool },
     /// What such a session shows.
     Shows(Shown),
+    /// Another node needs a session that is open here: it is let go of, if it rests.
+    LetGo { user: String, session: String },
 }
 
 /// What a session at another node shows.
@@ -87,6 +93,27 @@ impl Live {
             node: node.to_owned(),
             asked: None,
         }
+    }
+
+    /// Does something that wants a session which nobody has open. A node that has it open, and at rest, is asked to let go of it.
+    pub(crate) async fn freeing<T, W: Future<Output = Result<T, Problem>>>(
+        &self,
+        user: &User,
+        session: &str,
+        work: impl Fn() -> W,
+    ) -> Result<T, Problem> {
+        for _ in 0..TRIES {
+            match work().await {
+                Err(problem) if problem.kind == IN_USE => {}
+                done => return done,
+            }
+            if let Some(node) = user.hub.node_of(session).await? {
+                let said = Said::LetGo { user: user.id.clone(), session: session.to_owned() };
+                self.say(&node, &said).await;
+            }
+            sleep(PAUSE).await;
+        }
+        work().await
     }
 
     async fn say(&self, node: &str, said: &Said) {
@@ -147,6 +174,11 @@ async fn listen(live: Live, people: Arc<People>) {
                     tokio::spawn(tell(live.clone(), people.clone(), user, session, node, asked));
                     // An earlier one ends.
                     tellers.insert(key, sender);
+                }
+            }
+            Ok(Said::LetGo { user, session }) => {
+                if let Some(user) = people.all().into_iter().find(|known| known.id == user) {
+                    tokio::spawn(async move { user.hub.let_go(&session).await });
                 }
             }
             // Of a newer version.

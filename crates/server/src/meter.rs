@@ -232,7 +232,7 @@ fn cost(record: &Record, untold: &[Spent], prices: &Prices, model: &mut String) 
     let usage: &UsageMetadata = match &record.fact {
         Fact::ModelContent(content) => {
             if let Some(origin) = &content.content.origin {
-                *model = format!("{}/{}", origin.provider, origin.model);
+                *model = origin.name();
             }
             content.usage.as_ref()?
         }

@@ -75,20 +75,20 @@ impl Metrics {
         }
     }
 
-    /// All counts, with those that are known elsewhere.
-    pub(crate) fn text(&self, running: usize, waiting: usize) -> String {
+    /// All counts, with those that are known elsewhere, where they are.
+    pub(crate) fn text(&self, running: usize, waiting: Option<usize>) -> String {
         let mut text = String::from("# TYPE charla_http_responses_total counter\n");
         for (class, count) in self.answers.iter().enumerate().skip(1) {
             let count = count.load(Ordering::Relaxed);
             let _ = writeln!(text, "charla_http_responses_total{{class=\"{class}xx\"}} {count}");
         }
         let gauges = [
-            ("charla_http_connections", self.connections.load(Ordering::Relaxed)),
-            ("charla_event_streams", self.streams.load(Ordering::Relaxed)),
-            ("charla_sessions_running", running as u64),
-            ("charla_approvals_waiting", waiting as u64),
+            ("charla_http_connections", Some(self.connections.load(Ordering::Relaxed))),
+            ("charla_event_streams", Some(self.streams.load(Ordering::Relaxed))),
+            ("charla_sessions_running", Some(running as u64)),
+            ("charla_approvals_waiting", waiting.map(|waiting| waiting as u64)),
         ];
-        for (name, value) in gauges {
+        for (name, value) in gauges.into_iter().filter_map(|(name, value)| Some((name, value?))) {
             let _ = writeln!(text, "# TYPE {name} gauge\n{name} {value}");
         }
         self.spendings(&mut text);

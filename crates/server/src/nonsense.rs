@@ -7,24 +7,22 @@ use std::pin::Pin;
 use std::task::{Context, Poll, ready};
 
 use http::StatusCode;
-use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
+use tokio::io::AsyncWrite;
 
+use crate::outgoing::{Connection, Outgoing};
 use crate::problem::Problem;
 
 /// A connection whose first answer, where it is a status without a word, gets its words.
-pub(crate) struct Worded<S> {
-    stream: S,
+pub(crate) type Worded<S> = Connection<S, Words>;
+
+/// What a connection says first.
+#[derive(Default)]
+pub(crate) struct Words {
     /// Something was written: from now on an answer may begin anywhere in it.
     began: bool,
     /// What is written in place of what was to be.
     instead: Vec<u8>,
     written: usize,
-}
-
-impl<S> Worded<S> {
-    pub(crate) fn new(stream: S) -> Self {
-        Self { stream, began: false, instead: Vec::new(), written: 0 }
-    }
 }
 
 /// The answer in place of a head that says nothing but that the request was refused.
@@ -50,11 +48,15 @@ fn in_words(head: &[u8]) -> Option<Vec<u8>> {
     })
 }
 
-impl<S: AsyncWrite + Unpin> Worded<S> {
+impl Words {
     /// Writes what stands in place of something else, to its end.
-    fn poll_instead(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+    fn poll_instead<S: AsyncWrite + Unpin>(
+        &mut self,
+        stream: &mut S,
+        cx: &mut Context<'_>,
+    ) -> Poll<io::Result<()>> {
         while let Some(rest) = self.instead.get(self.written..).filter(|rest| !rest.is_empty()) {
-            match ready!(Pin::new(&mut self.stream).poll_write(cx, rest))? {
+            match ready!(Pin::new(&mut *stream).poll_write(cx, rest))? {
                 0 => return Poll::Ready(Err(io::ErrorKind::WriteZero.into())),
                 more => self.written += more,
             }
@@ -71,48 +73,19 @@ impl<S: AsyncWrite + Unpin> Worded<S> {
     }
 }
 
-impl<S: AsyncRead + Unpin> AsyncRead for Worded<S> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        buffer: &mut ReadBuf<'_>,
-    ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buffer)
-    }
-}
-
-impl<S: AsyncWrite + Unpin> AsyncWrite for Worded<S> {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        if self.takes(bytes) {
-            ready!(self.poll_instead(cx))?;
-            return Poll::Ready(Ok(bytes.len()));
-        }
-        Pin::new(&mut self.stream).poll_write(cx, bytes)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
+impl<S: AsyncWrite + Unpin> Outgoing<S> for Words {
+    fn poll_write(
+        &mut self,
+        stream: &mut S,
         cx: &mut Context<'_>,
         bytes: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let first = bytes.iter().find(|bytes| !bytes.is_empty()).map_or(&[][..], |bytes| bytes);
         if self.takes(first) {
-            ready!(self.poll_instead(cx))?;
+            ready!(self.poll_instead(stream, cx))?;
             return Poll::Ready(Ok(first.len()));
         }
-        Pin::new(&mut self.stream).poll_write_vectored(cx, bytes)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(cx)
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
+        Pin::new(stream).poll_write_vectored(cx, bytes)
     }
 }
 

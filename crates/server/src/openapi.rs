@@ -63,13 +63,15 @@ fn operation(route: &Route) -> Value {
         "summary": route.about,
         "parameters": parameters,
         "responses": {
-            success(route): answer(route.gives),
             "default": {
                 "description": "It was not done",
                 "content": { "application/problem+json": { "schema": reference("Problem") } },
             },
         },
     });
+    for status in successes(route) {
+        operation["responses"][*status] = answer(route.gives);
+    }
     if let Some(takes) = route.takes {
         operation["requestBody"] =
             json!({ "required": true, "content": { "application/json": { "schema": reference(takes) } } });
@@ -87,13 +89,16 @@ fn operation(route: &Route) -> Value {
     operation
 }
 
-fn success(route: &Route) -> &'static str {
+/// What a route answers where it was done.
+fn successes(route: &Route) -> &'static [&'static str] {
     match route.gives {
-        "Nothing" => "204",
-        "Redirect" => "303",
-        "CreatedSession" | "Link" | "CreatedToken" => "201",
-        "User" if route.name == "create_user" => "201",
-        _ => "200",
+        "Nothing" => &["204"],
+        "Redirect" => &["303"],
+        "CreatedSession" | "Link" | "CreatedToken" => &["201"],
+        "User" if route.name == "create_user" => &["201"],
+        // New, or here already.
+        "Imported" => &["201", "200"],
+        _ => &["200"],
     }
 }
 
@@ -132,7 +137,7 @@ fn schemas() -> Value {
         "Document": object("An OpenAPI document"),
         "Events": { "type": "string", "description": "Events `record` (with its number as id), `turn`, `missed`, `broken`, `overview` and `heartbeat`" },
         "Explain": { "type": "object", "required": ["command"], "additionalProperties": false, "properties": { "command": text, "mode": { "enum": ["default", "auto_edit", "plan", "yolo"] }, "workspace": folder } },
-        "Fork": { "type": "object", "additionalProperties": false, "properties": { "at": { "type": ["integer", "null"], "minimum": 0, "description": "The record that becomes its last" } } },
+        "Fork": { "type": "object", "additionalProperties": false, "properties": { "at": { "type": ["integer", "null"], "minimum": 0, "description": "The message that becomes its last, 0 for none" } } },
         "Health": { "type": "object", "required": ["status"], "properties": { "status": text } },
         "Imported": { "type": "object", "required": ["session", "arrival"], "properties": { "session": text, "arrival": { "enum": ["kept", "known"] } } },
         "Judgement": object("How the command line is read, and the verdict"),

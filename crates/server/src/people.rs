@@ -11,6 +11,7 @@ use http::StatusCode;
 use tokio::sync::watch;
 
 use crate::accounts::{Account, AccountError, Accounts, Book, OWNER, Role, Whose};
+use crate::database;
 use crate::hub::Hub;
 use crate::meter::Meter;
 use crate::metrics::Metrics;
@@ -144,8 +145,9 @@ impl People {
         }
         let user = Arc::new(self.user(name, given));
         if let Some(before) = known.insert(name.to_owned(), user.clone()) {
-            // They were given something else: what ran there ends.
+            // They were given something else: what ran there ends, before anything else is asked of it.
             before.hub.stop();
+            user.hub.follows(before.hub.clone());
         }
         Some((user, account.role))
     }
@@ -157,7 +159,7 @@ impl People {
         let meter = Meter::new(whose, self.accounts.clone(), self.metrics.clone());
         let mut charla = Charla::new(surroundings(owner, &self.folder, &own, &given));
         if let Some(database) = &self.database {
-            charla = charla.with_store(Arc::new(database.sessions(&given.id, own.join("sessions"))));
+            charla = charla.with_store(Arc::new(database.sessions(&given.id, sessions_of(&own))));
         }
         let kept = self.shelf.clone().map(|shelf| Kept { shelf, person: given.id.clone(), folder: own });
         User::new(name, Hub::new(charla, meter, kept), Some(given))
@@ -186,7 +188,8 @@ impl People {
         self.seen.subscribe()
     }
 
-    /// Ends, without waiting for it, what runs for those who may ask nothing any more: they have no account, or may only look.
+    /// Ends, without waiting for it, what runs for those who may ask nothing any more, having no account or only looks, and what runs by
+    /// what somebody was given before.
     pub(crate) fn end_denied(&self) {
         let Ok(book) = self.book() else { return };
         self.known().retain(|name, user| {
@@ -196,6 +199,10 @@ impl People {
             }
             role.is_some()
         });
+        let names: Vec<String> = self.known().keys().cloned().collect();
+        for name in names {
+            self.find(&book, &name);
+        }
         self.seen.send_if_modified(|seen| !Arc::ptr_eq(&std::mem::replace(seen, book.clone()), &book));
     }
 
@@ -209,6 +216,21 @@ impl People {
         if let Some(shelf) = &self.shelf {
             let _ = shelf.sync_server(&self.folder).await;
         }
+        self.remove_deleted_outputs().await;
+    }
+
+    /// Removes what this node has of sessions that were deleted at another one.
+    pub(crate) async fn remove_deleted_outputs(&self) {
+        let Some(database) = &self.database else { return };
+        let owner = database::sessions_folder(self.owner.hub.charla().environment()).ok();
+        let sessions = |space: &str| match space {
+            OWNER => owner.clone(),
+            // Also of those who have no account any more.
+            id => is_name(id).then(|| sessions_of(&self.folder.join("users").join(id))),
+        };
+        if let Err(error) = database.remove_deleted_outputs(sessions).await {
+            tracing::debug!("outputs of deleted sessions are looked for in a minute: {error}");
+        }
     }
 
     /// Ends every session after its turn.
@@ -216,6 +238,16 @@ impl People {
         let all = self.all();
         futures_util::future::join_all(all.iter().map(|user| user.hub.close())).await;
     }
+}
+
+/// Where a user with an account has their sessions, in a folder of their own.
+fn sessions_of(own: &Path) -> PathBuf {
+    own.join("sessions")
+}
+
+/// Whether this can only be the name of a folder.
+fn is_name(text: &str) -> bool {
+    !text.is_empty() && !text.starts_with('.') && !text.contains(['/', '\\', '\0'])
 }
 
 /// The surroundings of a user with an account: their own folder, the workspace they were given, and nothing of the machine's

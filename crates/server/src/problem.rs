@@ -9,6 +9,9 @@ use serde::Serialize;
 
 use crate::accounts::AccountError;
 
+/// The kind of a problem with a session that another process has open.
+pub(crate) const IN_USE: &str = "in_use";
+
 /// Why a request was not done.
 #[derive(Clone, Debug, Serialize)]
 pub(crate) struct Problem {
@@ -90,14 +93,14 @@ impl Problem {
     /// A session that some other process has to itself.
     pub(crate) fn in_use(id: &str) -> Self {
         let detail = format!("the session {id} is in use by another process, which takes no requests now");
-        Self::new(StatusCode::CONFLICT, "in_use", detail).with_hint("go on there, or end that process first")
+        Self::new(StatusCode::CONFLICT, IN_USE, detail).with_hint("go on there, or end that process first")
     }
 }
 
 impl From<Failure> for Problem {
     fn from(failure: Failure) -> Self {
         if failure.hint == Some(Hint::ForkSession) {
-            return Self::new(StatusCode::CONFLICT, "in_use", failure.message)
+            return Self::new(StatusCode::CONFLICT, IN_USE, failure.message)
                 .with_hint("go on there, end that process first, or go on in a copy (fork)");
         }
         let status = match failure.kind {
@@ -136,11 +139,19 @@ impl From<SessionError> for Problem {
 
 impl From<AccountError> for Problem {
     fn from(error: AccountError) -> Self {
-        let (status, kind) = match &error {
+        Self::from(&error)
+    }
+}
+
+impl From<&AccountError> for Problem {
+    fn from(error: &AccountError) -> Self {
+        let (status, kind) = match error {
             AccountError::Unknown(_) => (StatusCode::NOT_FOUND, "not_found"),
             AccountError::Taken(_) | AccountError::Identity(_) => (StatusCode::CONFLICT, "taken"),
             AccountError::Workspace { .. } => (StatusCode::CONFLICT, "workspace"),
-            AccountError::Name(_) | AccountError::Password(_) => (StatusCode::BAD_REQUEST, "bad_request"),
+            AccountError::Name(_) | AccountError::Reserved(_) | AccountError::Password(_) => {
+                (StatusCode::BAD_REQUEST, "bad_request")
+            }
             AccountError::Budget(_) => return Self::spent(error.to_string()),
             AccountError::Asker => (StatusCode::UNAUTHORIZED, "unauthorized"),
             AccountError::Audit(_) => (StatusCode::SERVICE_UNAVAILABLE, "audit"),

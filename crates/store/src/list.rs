@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read as _, Seek, SeekFrom};
 use std::path::Path;
 
-use charla_proto::{Fact, NOTE, Record, SessionList, SessionSummary, own_words};
+use charla_proto::{Fact, Glance, NOTE, Record, SessionList, SessionSummary, own_words};
 
 use crate::times::time;
 
@@ -15,6 +15,9 @@ const LOOK: u64 = 8 * 1024;
 const LOOK_FURTHER: u64 = 256 * 1024;
 /// How much of a longer file's end is looked at for the model that answered last, and how much where that is too little.
 const LOOK_BACK: [u64; 2] = [16 * 1024, 256 * 1024];
+
+/// The title of a session whose prompts were all refused by hooks.
+const REFUSED: &str = "[refused by a hook]";
 
 pub(crate) fn list(folder: &Path) -> io::Result<SessionList> {
     let mut listed = SessionList::default();
@@ -51,13 +54,12 @@ fn summary(session: &str, path: &Path, buffer: &mut Vec<u8>) -> Result<SessionSu
         return Err("the first record does not start a session".to_owned());
     };
     let (long, mut further) = (metadata.len() > LOOK, Vec::new());
-    let is_start = |line: &&str| line.contains("\"turn_started\"");
-    let prompt = lines.find(is_start).map(title);
+    let prompt = first_title(lines);
     // What people did before they said something may be long.
     let prompt = match prompt {
         None if long => {
             file.by_ref().take(LOOK_FURTHER).read_to_end(&mut further).map_err(in_words)?;
-            in_text(&further).lines().find(is_start).map(title)
+            first_title(in_text(&further).lines())
         }
         prompt => prompt,
     };
@@ -97,27 +99,43 @@ fn in_text(bytes: &[u8]) -> Cow<'_, str> {
 /// The model that the last line tells which has one. Lines that are cut tell nothing.
 fn last_model(text: &str) -> Option<String> {
     let telling = |line: &&str| line.contains("\"model_changed\"") || line.contains("\"model_content\"");
-    text.lines().rev().filter(telling).find_map(|line| model_of(&Record::from_json(line).ok()?.fact))
+    text.lines().rev().filter(telling).find_map(|line| match Glance::of(line)? {
+        Glance::Model(model) => Some(model),
+        Glance::Prompt(_) => None,
+    })
 }
 
 /// The model that a fact tells: the one that answers, or answers from now on.
 pub(crate) fn model_of(fact: &Fact) -> Option<String> {
     match fact {
         Fact::ModelChanged(changed) => Some(changed.model.clone()),
-        Fact::ModelContent(said) => {
-            let origin = said.content.origin.as_ref()?;
-            Some(format!("{}/{}", origin.provider, origin.model))
-        }
+        Fact::ModelContent(said) => said.content.origin.as_ref().map(|origin| origin.name()),
         _ => None,
     }
 }
 
+/// What the first prompt of these lines says that hooks let through; where they refused all, a word about that.
+fn first_title<'a>(mut lines: impl Iterator<Item = &'a str>) -> Option<String> {
+    let mut refused = None;
+    while let Some(start) = lines.find(|line| line.contains("\"turn_started\"")) {
+        let mut is_answered = false;
+        let end = lines.find(|line| {
+            is_answered |= line.contains("\"model_content\"");
+            line.contains("\"turn_ended\"")
+        });
+        let is_refused = !is_answered && end.is_some_and(|end| end.contains("\"hook_blocked\""));
+        if !is_refused {
+            return Some(title(start));
+        }
+        refused = Some(REFUSED.to_owned());
+    }
+    refused
+}
+
 /// The beginning of a prompt, from a line that may be cut.
 fn title(line: &str) -> String {
-    let words = match Record::from_json(line) {
-        Ok(Record { fact: Fact::TurnStarted(started), .. }) => {
-            own_words(&started.prompt).unwrap_or_default().to_owned()
-        }
+    let words = match Glance::of(line) {
+        Some(Glance::Prompt(prompt)) => own_words(&prompt).unwrap_or_default().to_owned(),
         _ => cut_text(line),
     };
     title_of(&words)

@@ -4,6 +4,7 @@ use std::fmt;
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use ring::hmac;
 use sha2::{Digest as _, Sha256};
 
 /// Something that only its holder knows.
@@ -53,6 +54,14 @@ impl Digest {
 
     pub(crate) fn of_bytes(bytes: &[u8]) -> Self {
         Self(Sha256::digest(bytes).into())
+    }
+
+    /// The same with a key: without it nobody can try which text it is of.
+    pub(crate) fn keyed(key: &hmac::Key, bytes: &[u8]) -> Self {
+        let mut digest = [0; 32];
+        let tag = hmac::sign(key, bytes);
+        digest.iter_mut().zip(tag.as_ref()).for_each(|(to, from)| *to = *from);
+        Self(digest)
     }
 
     /// True for the secret that this is made of. What is compared are hashes: how long it takes tells nothing.

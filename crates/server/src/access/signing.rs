@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 
-use super::{Access, Digest, Secret, unauthorized};
+use super::{Access, Credential, Digest, Secret, unauthorized};
 use crate::accounts::{AccountError, Book, Link, Password, SignIn, Whose, now};
 use crate::problem::Problem;
 
@@ -52,24 +52,30 @@ impl Shown {
 }
 
 /// A link for somebody that node makes. An earlier one of the same node that was not used no longer counts.
-pub(super) fn keep_link(book: &mut Book, whose: &Whose, node: &str, hash: &str) {
-    book.links.retain(|_, link| {
-        link.until > now() && (link.whose.user.as_str(), link.node.as_str()) != (&whose.user, node)
+pub(super) fn keep_link(book: &mut Book, hash: &str, link: Link) {
+    book.links.retain(|_, known| {
+        known.until > now() && (&known.whose.user, &known.node) != (&link.whose.user, &link.node)
     });
-    let until = now() + LINK_LIFETIME.as_secs();
-    book.links.insert(hash.to_owned(), Link { whose: whose.clone(), node: node.to_owned(), until });
+    book.links.insert(hash.to_owned(), link);
 }
 
 impl Access {
-    /// A secret that signs one browser in, once, at whichever node, and the change that lets it be known.
+    /// A secret that signs one browser in, once, at whichever node, and the change that lets it be known. Made with a token, it goes with that.
     pub(crate) fn new_link(
         &self,
         whose: Whose,
+        with: Option<&Credential>,
     ) -> (Secret, impl Fn(&mut Book) -> Result<(), AccountError> + Send + Sync + 'static) {
         let secret = Secret::new();
         let (hash, node) = (secret.digest().text(), self.people.node().to_owned());
+        let token = match with {
+            Some(Credential::Token(hash)) => Some(hash.clone()),
+            _ => None,
+        };
         let keep = move |book: &mut Book| {
-            keep_link(book, &whose, &node, &hash);
+            let until = now() + LINK_LIFETIME.as_secs();
+            let link = Link { whose: whose.clone(), node: node.clone(), until, token: token.clone() };
+            keep_link(book, &hash, link);
             Ok(())
         };
         (secret, keep)

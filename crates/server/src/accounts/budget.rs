@@ -25,6 +25,12 @@ pub struct Budget {
     pub usd: Option<f64>,
 }
 
+/// Reads a number of US dollars; else what it must be.
+pub fn dollars(text: &str) -> Result<f64, String> {
+    let dollars = text.parse().ok().filter(|dollars: &f64| dollars.is_finite() && *dollars >= 0.0);
+    dollars.ok_or_else(|| "it must be a number, not less than 0".to_owned())
+}
+
 /// What was spent on one day.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Spending {

@@ -19,7 +19,7 @@ use charla_proto::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-pub use budget::{Budget, Reserved, Spending};
+pub use budget::{Budget, Reserved, Spending, dollars};
 pub use database::DatabaseAccounts;
 pub use file::FileAccounts;
 pub use passwords::{Password, WeakPassword};
@@ -152,6 +152,9 @@ pub struct Link {
     pub node: String,
     /// Until when, in seconds since 1970.
     pub until: u64,
+    /// The hash of the token that it was made with, where it was one: without that it opens nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
 }
 
 /// A session that others may use.
@@ -195,6 +198,9 @@ pub enum AccountError {
         "`{0}` is no name for an account: it begins with a letter and has up to 32 of a-z, 0-9, `.`, `_` and `-`"
     )]
     Name(String),
+    /// It is what records call the program itself.
+    #[error("`{0}` is no name for an account: records mean the program itself by it; choose another one")]
+    Reserved(String),
     /// The folder cannot be given.
     #[error("{folder} cannot be given to a user: {why}")]
     Workspace {
@@ -240,8 +246,9 @@ pub trait Accounts: Send + Sync {
 
 /// Who the machine's own user is in records and in the book. No account has this name.
 pub(crate) const OWNER: &str = "web";
-/// Others who ask something of sessions.
-const RESERVED: [&str; 6] = [OWNER, "settings", "signal", "budget", "admin", "system"];
+/// Others who ask something of sessions, or stand in records for nobody in particular.
+const RESERVED: [&str; 11] =
+    [OWNER, "settings", "signal", "budget", "admin", "system", "node", "charla", "nobody", "user", "session"];
 const LONGEST_NAME: usize = 32;
 
 impl Book {
@@ -280,10 +287,12 @@ impl Book {
         let plain = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b"._-".contains(&byte);
         let is_name = name.bytes().next().is_some_and(|byte| byte.is_ascii_lowercase())
             && name.len() <= LONGEST_NAME
-            && name.bytes().all(plain)
-            && !RESERVED.contains(&name);
+            && name.bytes().all(plain);
         if !is_name {
             return Err(AccountError::Name(name.to_owned()));
+        }
+        if RESERVED.contains(&name) {
+            return Err(AccountError::Reserved(name.to_owned()));
         }
         if self.accounts.contains_key(name) {
             return Err(AccountError::Taken(name.to_owned()));
@@ -328,6 +337,13 @@ impl Book {
     pub fn sign_out(&mut self, name: &str) {
         self.sign_ins.retain(|_, sign_in| sign_in.whose.user != name);
         self.links.retain(|_, link| link.whose.user != name);
+    }
+
+    /// Takes back the tokens that are meant, with the links that were made with them and not used yet.
+    pub(crate) fn revoke(&mut self, is_meant: impl Fn(&Token) -> bool) {
+        let gone: Vec<String> =
+            self.tokens.extract_if(.., |_, token| is_meant(token)).map(|(hash, _)| hash).collect();
+        self.links.retain(|_, link| !link.token.as_ref().is_some_and(|token| gone.contains(token)));
     }
 
     /// How much this user of the server may do; nothing where nobody is called that.

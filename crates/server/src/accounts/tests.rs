@@ -62,8 +62,15 @@ async fn a_book_that_is_not_understood_is_an_error_and_stays_as_it_is() {
 #[test]
 fn names_are_plain_and_nobody_takes_one_that_means_somebody_else() {
     let mut book = Book::default();
-    for name in ["", "web", "signal", "budget", "Anna", "9lives", "a b", "../x", "ünal", &"a".repeat(33)] {
+    for name in ["", "Anna", "9lives", "a b", "../x", "ünal", &"a".repeat(33)] {
         assert!(matches!(book.add(name, account(Role::Member)), Err(AccountError::Name(_))), "{name}");
+    }
+    for name in ["web", "admin", "system", "charla", "nobody", "user", "session", "node"] {
+        let refused = book.add(name, account(Role::Member)).unwrap_err();
+        assert!(
+            matches!(refused, AccountError::Reserved(_))
+                && refused.to_string().contains("the program itself")
+        );
     }
     for name in ["anna", "b.e-n_2"] {
         book.add(name, account(Role::Member)).unwrap();
@@ -81,7 +88,7 @@ fn with_an_account_goes_everything_that_was_theirs() {
         let whose = book.whose(name).unwrap();
         let token = Token { id: name.into(), whose: whose.clone(), label: String::new(), made: 0 };
         book.tokens.insert(name.into(), token);
-        let link = Link { whose: whose.clone(), node: String::new(), until: u64::MAX };
+        let link = Link { whose: whose.clone(), node: String::new(), until: u64::MAX, token: None };
         book.links.insert(name.into(), link);
         book.sign_ins.insert(name.into(), SignIn { whose, until: u64::MAX });
     }

@@ -10,6 +10,7 @@ use charla::session::{PreviewRequest, RuleCheck, RulePlaces, Spent};
 use charla::trust::TrustDemand;
 use charla::{Charla, Notice};
 use charla_proto::ApprovalMode;
+use charla_store::Database;
 use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde_json::json;
@@ -138,14 +139,27 @@ fn add(sum: &mut Spent, more: &Spent) {
     };
 }
 
+/// How many questions wait; unknown while the database is away, which the counts are to tell.
+async fn waiting(call: &Call) -> Result<Option<usize>, Problem> {
+    let is_up = || call.app.database.as_ref().is_none_or(Database::is_up);
+    let mut waiting = 0;
+    for user in call.app.people.all() {
+        if !is_up() {
+            return Ok(None);
+        }
+        match user.lookout.look().await {
+            Ok(overview) => waiting += overview.approvals.len(),
+            Err(_) if !is_up() => return Ok(None),
+            Err(error) => return Err(error.into()),
+        }
+    }
+    Ok(Some(waiting))
+}
+
 /// Counts for Prometheus.
 pub(crate) async fn metrics(call: Call) -> Result<Response, Problem> {
-    let (mut running, mut waiting) = (0, 0);
-    for user in call.app.people.all() {
-        running += user.hub.all_running().len();
-        waiting += user.lookout.look().await?.approvals.len();
-    }
-    let mut text = call.app.metrics.text(running, waiting);
+    let running = call.app.people.all().iter().map(|user| user.hub.all_running().len()).sum();
+    let mut text = call.app.metrics.text(running, waiting(&call).await?);
     if let Some(database) = &call.app.database {
         let up = u8::from(database.is_up());
         text.push_str(&format!("# TYPE charla_database_up gauge\ncharla_database_up {up}\n"));

@@ -10,7 +10,8 @@ use serde_json::json;
 use super::{done, nothing, users};
 use crate::access::Access;
 use crate::accounts::{OWNER, now};
-use crate::call::{self, Call, SignedIn};
+use crate::attempts::SignedIn;
+use crate::call::{self, Call};
 use crate::problem::Problem;
 use crate::repeats::Answer;
 
@@ -89,7 +90,7 @@ pub(crate) async fn set_password(call: Call) -> Result<Answer, Problem> {
 
 /// A one-time link for another browser.
 pub(crate) async fn new_link(call: Call) -> Result<Answer, Problem> {
-    let (secret, keep) = call.app.access.new_link(call.user.whose());
+    let (secret, keep) = call.app.access.new_link(call.user.whose(), call.credential.as_ref());
     call.change(keep).await?;
     done(StatusCode::CREATED, &json!({ "path": crate::page::sign_in_path(secret.text()) }))
 }

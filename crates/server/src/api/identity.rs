@@ -5,7 +5,8 @@ use http::{HeaderMap, HeaderValue, StatusCode, header};
 
 use super::account::with_cookie;
 use crate::access::{Shown, unauthorized};
-use crate::call::{Call, SignedIn};
+use crate::attempts::SignedIn;
+use crate::call::Call;
 use crate::oidc::Oidc;
 use crate::problem::Problem;
 

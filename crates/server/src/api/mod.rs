@@ -15,8 +15,21 @@ pub(crate) mod users;
 use http::StatusCode;
 use serde::Serialize;
 
+use crate::call::Call;
 use crate::problem::Problem;
 use crate::repeats::Answer;
+
+/// Does something that wants a session of the caller's which nobody has open, at no node.
+async fn freeing<T, W: Future<Output = Result<T, Problem>>>(
+    call: &Call,
+    session: &str,
+    work: impl Fn() -> W,
+) -> Result<T, Problem> {
+    match &call.app.live {
+        Some(live) => live.freeing(&call.user, session, work).await,
+        None => work().await,
+    }
+}
 
 /// What came of a change, as JSON.
 fn done(status: StatusCode, value: &impl Serialize) -> Result<Answer, Problem> {

@@ -5,14 +5,15 @@ use charla::session::{Arrival, SessionBundle};
 use http::StatusCode;
 use serde_json::json;
 
-use super::done;
+use super::{done, freeing};
 use crate::call::{self, Call};
 use crate::problem::Problem;
 use crate::repeats::Answer;
 
 /// The whole session, to keep it elsewhere.
 pub(crate) async fn export(call: Call) -> Result<Response, Problem> {
-    call::json(StatusCode::OK, &call.user.hub.bundle(call.part("id")).await?)
+    let id = call.part("id");
+    call::json(StatusCode::OK, &freeing(&call, id, || call.user.hub.bundle(id)).await?)
 }
 
 /// Keeps a session that comes from elsewhere.

@@ -9,10 +9,12 @@ use http::StatusCode;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{done, nothing};
+use super::approvals::must_be_brief;
+use super::{done, freeing, nothing};
 use crate::accounts::{Book, Right};
 use crate::call::{self, Call};
 use crate::feed::{Feed, Viewer};
+use crate::forms;
 use crate::hub::NewSession;
 use crate::overview::{Entry, SHOWN};
 use crate::problem::Problem;
@@ -96,7 +98,8 @@ pub(crate) async fn fork(call: Call) -> Result<Answer, Problem> {
     };
     let source = call.user.hub.summary(call.part("id")).await?;
     let begin_with = Begin::Fork { session: source.session, at };
-    let workspace = Some(call.user.hub.workspace(&source.started.cwd)?);
+    // A session from elsewhere may have begun in a folder that is not here, or not theirs: its fork begins where it goes on.
+    let workspace = call.user.hub.workspace(&source.started.cwd).ok();
     let new = NewSession { workspace, begin: begin_with, ..NewSession::default() };
     begin(&call, new, None).await
 }
@@ -114,7 +117,8 @@ pub(crate) async fn get(call: Call) -> Result<Response, Problem> {
 /// Removes a session for good.
 pub(crate) async fn delete(call: Call) -> Result<Answer, Problem> {
     let id = call.part("id").to_owned();
-    call.user.hub.delete(&id, call.number("seq")?).await?;
+    let seq = call.number("seq")?;
+    freeing(&call, &id, || call.user.hub.delete(&id, seq)).await?;
     let owner = call.user.name.clone();
     if call.app.people.book()?.share(&owner, &id).is_some() {
         let forget = move |book: &mut Book| {
@@ -172,6 +176,10 @@ pub(crate) async fn follow(
 /// Sends the session a command.
 pub(crate) async fn command(call: Call) -> Result<Answer, Problem> {
     let command: Command = call.json()?;
+    forms::must_be_known("Command", &call.body)?;
+    if let Command::Answer { outcome, .. } = &command {
+        must_be_brief(outcome, true)?;
+    }
     let request = Request { by: call.user.name.clone(), command };
     done(StatusCode::OK, &call.owner.hub.request(call.part("id"), request).await?)
 }

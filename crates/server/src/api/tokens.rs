@@ -65,7 +65,7 @@ pub(crate) async fn revoke(call: Call) -> Result<Answer, Problem> {
         return Err(Problem::not_found("there is no such token of yours"));
     }
     call.change(move |book| {
-        book.tokens.retain(|_, token| !is_it(token));
+        book.revoke(&is_it);
         Ok(())
     })
     .await?;

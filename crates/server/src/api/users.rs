@@ -66,6 +66,15 @@ fn given(call: &Call, folder: &Path) -> Result<PathBuf, Problem> {
     Ok(workspace(folder, &home)?)
 }
 
+/// What somebody may spend in a day, if it is an amount.
+fn allowance(budget: Budget) -> Result<Budget, Problem> {
+    match budget.usd.is_some_and(|usd| !(usd.is_finite() && usd >= 0.0)) {
+        // Nothing is nothing, whichever its sign.
+        false => Ok(Budget { usd: budget.usd.map(f64::abs), ..budget }),
+        true => Err(Problem::bad_request("a budget is nothing or more: `usd` is less")),
+    }
+}
+
 /// Adds an account.
 pub(crate) async fn create(call: Call) -> Result<Answer, Problem> {
     let new: NewUser = call.json()?;
@@ -76,7 +85,7 @@ pub(crate) async fn create(call: Call) -> Result<Answer, Problem> {
         identity: new.identity,
         workspace: given(&call, &new.workspace)?,
         network: new.network,
-        budget: new.budget,
+        budget: allowance(new.budget)?,
         spent: Spending::default(),
         reserved: Reserved::default(),
     };
@@ -90,6 +99,7 @@ pub(crate) async fn change(call: Call) -> Result<Answer, Problem> {
     let change: UserChange = call.json()?;
     let name = call.part("user").to_owned();
     let folder = change.workspace.as_deref().map(|folder| given(&call, folder)).transpose()?;
+    let budget = change.budget.map(allowance).transpose()?;
     let password = hashed(change.password).await?;
     let who = name.clone();
     let changed = call.change(move |book| {
@@ -102,7 +112,7 @@ pub(crate) async fn change(call: Call) -> Result<Answer, Problem> {
         let account = book.account_mut(&who)?;
         account.role = change.role.unwrap_or(account.role);
         account.network = change.network.unwrap_or(account.network);
-        account.budget = change.budget.unwrap_or(account.budget);
+        account.budget = budget.unwrap_or(account.budget);
         account.workspace = folder.clone().unwrap_or_else(|| account.workspace.clone());
         account.identity = change.identity.clone().or_else(|| account.identity.take());
         account.password = password.clone().or_else(|| account.password.take());

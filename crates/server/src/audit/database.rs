@@ -25,7 +25,7 @@ impl DatabaseLog {
         Self { database, turn: Mutex::default() }
     }
 
-    pub(super) async fn append(&self, entry: Entry) -> io::Result<()> {
+    pub(super) async fn append(&self, entry: Entry) -> io::Result<u64> {
         let _turn = self.turn.lock().await;
         for _ in 0..TRIES {
             let last = "select line from charla.audit order by number desc limit 1";
@@ -36,10 +36,11 @@ impl DatabaseLog {
             let insert = "with put as (insert into charla.audit (number, line) values ($1, $2)
                     on conflict do nothing returning line)
                 select line from put union all select line from charla.audit where number = $1";
-            let number = i64::try_from(chain.number + 1).map_err(io::Error::other)?;
-            let values = vec![Value::Number(number), line.as_str().into()];
+            let number = chain.number + 1;
+            let key = i64::try_from(number).map_err(io::Error::other)?;
+            let values = vec![Value::Number(key), line.as_str().into()];
             if lines(&self.database, insert, values).await?.contains(&line) {
-                return Ok(());
+                return Ok(number);
             }
         }
         Err(io::Error::other("other nodes write to it all the time"))

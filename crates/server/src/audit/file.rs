@@ -6,12 +6,13 @@ use std::path::Path;
 
 use charla::private_file;
 
-use super::{BrokenChain, Chain, Entry};
+use super::{BrokenChain, Chain, Entry, NO_ENTRY};
+use crate::access::Digest;
 
 /// The longest line that is read back to go on from.
 const MAX_LINE: u64 = 64 * 1024;
 
-pub(super) fn append(path: &Path, entry: Entry) -> io::Result<()> {
+pub(super) fn append(path: &Path, entry: Entry) -> io::Result<u64> {
     if let Some(folder) = path.parent() {
         private_file::make_folder(folder)?;
     }
@@ -21,37 +22,79 @@ pub(super) fn append(path: &Path, entry: Entry) -> io::Result<()> {
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
     let mut file = options.open(path)?;
     file.lock()?;
-    let (chain, torn) = end(&mut file)?;
-    // A line that a crash has cut gets an end of its own, and stays for whoever looks.
-    let mut text = if torn { String::from("\n") } else { String::new() };
+    let End { mut chain, rest, is_ended } = end(&mut file)?;
+    let mut text = if is_ended { String::new() } else { String::from("\n") };
+    if !is_ended && !rest.is_empty() {
+        // A line that a crash has cut gets an end of its own, stays for whoever looks, and has a witness.
+        let witness = chain.next(Entry::torn(&rest))?;
+        text = text + &witness + "\n";
+        chain = Chain::after(&witness).unwrap_or_default();
+    }
     text.push_str(&chain.next(entry)?);
     text.push('\n');
-    file.write_all(text.as_bytes())
+    file.write_all(text.as_bytes())?;
+    Ok(chain.number + 1)
 }
 
-/// The chain after the last whole line, and whether something unfinished follows it.
-fn end(file: &mut File) -> io::Result<(Chain, bool)> {
+/// Where a log ends.
+struct End {
+    /// The chain after the last whole line.
+    chain: Chain,
+    /// What follows that.
+    rest: String,
+    /// The last line has its end.
+    is_ended: bool,
+}
+
+fn end(file: &mut File) -> io::Result<End> {
     let size = file.metadata()?.len();
     file.seek(SeekFrom::Start(size.saturating_sub(2 * MAX_LINE)))?;
     let mut tail = Vec::new();
     file.read_to_end(&mut tail)?;
     let text = String::from_utf8_lossy(&tail);
-    let last = text.lines().rev().find_map(Chain::after);
-    let torn = !text.is_empty() && !text.ends_with('\n');
-    Ok((last.unwrap_or_default(), torn))
+    let is_ended = text.is_empty() || text.ends_with('\n');
+    let mut rest = String::new();
+    for line in text.split_inclusive('\n').rev() {
+        if let Some(chain) = Chain::after(line) {
+            return Ok(End { chain, rest, is_ended });
+        }
+        rest.insert_str(0, line);
+    }
+    Ok(End { chain: Chain::default(), rest, is_ended })
 }
 
-/// How many entries a log has, if its chain is whole. One that is there and empty is not: it begins with an entry.
+/// How many entries a log has, if its chain is whole. One that is there and empty is not: it begins with an entry. What a crash has cut is no
+/// break, at the end or where the entry after it witnesses it.
 pub fn verify_audit(path: &Path) -> io::Result<Result<u64, BrokenChain>> {
-    let mut chain = Chain::default();
-    for (line, text) in (1..).zip(BufReader::new(File::open(path)?).split(b'\n')) {
-        // What is no text is no entry either.
-        let text = String::from_utf8(text?).unwrap_or_default();
-        if let Err(why) = chain.check(&text)? {
-            return Ok(Err(BrokenChain { line, why }));
+    let mut reader = BufReader::new(File::open(path)?);
+    let (mut chain, mut torn) = (Chain::default(), Vec::<String>::new());
+    let (mut bytes, mut line, mut is_ended) = (Vec::new(), 0, true);
+    while reader.read_until(b'\n', &mut bytes)? > 0 {
+        line += 1;
+        is_ended = bytes.pop_if(|last| *last == b'\n').is_some();
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        bytes.clear();
+        match chain.check(&text)? {
+            Err(NO_ENTRY) => torn.push(text),
+            Err(why) => return Ok(Err(broken(line, &torn, why))),
+            Ok(()) if Chain::witnessed(&text) == (!torn.is_empty()).then(|| hash(&torn)) => torn.clear(),
+            Ok(()) => return Ok(Err(broken(line, &torn, "what it witnesses is not there"))),
         }
     }
-    Ok(chain.whole(true))
+    match torn.is_empty() || !is_ended {
+        true => Ok(chain.whole(true)),
+        false => Ok(Err(broken(line + 1, &torn, NO_ENTRY))),
+    }
+}
+
+/// A break at this line, or at the first of those before it that are no entries.
+fn broken(line: u64, torn: &[String], why: &'static str) -> BrokenChain {
+    let before = u64::try_from(torn.len()).unwrap_or(0);
+    BrokenChain { line: line - before, why: if before > 0 { NO_ENTRY } else { why } }
+}
+
+fn hash(torn: &[String]) -> String {
+    Digest::of(&torn.join("\n")).text()
 }
 
 #[cfg(test)]
@@ -69,7 +112,9 @@ mod tests {
     fn log(entries: usize) -> (tempfile::TempDir, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("server/audit.jsonl");
-        (0..entries).for_each(|number| append(&path, entry(&format!("e{number}"))).unwrap());
+        (0..entries).for_each(|number| {
+            assert_eq!(append(&path, entry(&format!("e{number}"))).unwrap(), number as u64 + 1)
+        });
         (folder, path)
     }
 
@@ -125,14 +170,43 @@ mod tests {
     }
 
     #[test]
-    fn a_line_that_a_crash_has_cut_is_found_and_the_log_goes_on() {
+    fn a_line_that_a_crash_has_cut_is_no_break_and_the_log_goes_on() {
+        let (_folder, path) = log(2);
+        let whole = std::fs::read_to_string(&path).unwrap();
+        for kept in whole.lines().next().unwrap().len()..whole.len() {
+            std::fs::write(&path, whole.get(..kept).unwrap()).unwrap();
+            let entries = verify_audit(&path).unwrap().unwrap();
+            append(&path, entry("next")).unwrap();
+            let text = std::fs::read_to_string(&path).unwrap();
+            let torn = text.lines().filter(|line| Chain::after(line).is_none()).count();
+            assert_eq!(verify_audit(&path).unwrap(), Ok(entries + 1 + torn as u64), "{text}");
+            // Once more, while that is written.
+            std::fs::write(&path, text.get(..text.len() - 20).unwrap()).unwrap();
+            append(&path, entry("last")).unwrap();
+            assert!(verify_audit(&path).unwrap().is_ok());
+        }
+    }
+
+    #[test]
+    fn a_torn_line_that_is_changed_taken_out_or_put_in_is_found() {
         let (_folder, path) = log(2);
         let whole = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, whole.get(..whole.len() - 20).unwrap()).unwrap();
         append(&path, entry("next")).unwrap();
         let text = std::fs::read_to_string(&path).unwrap();
-        assert_eq!(text.lines().count(), 3);
-        assert_eq!(verify_audit(&path).unwrap().unwrap_err().line, 2);
+        let lines: Vec<&str> = text.lines().collect();
+        let changed = lines[1].replace("e1", "e9");
+        let cases: [&[&str]; 5] = [
+            &[lines[0], &changed, lines[2], lines[3]],
+            &[lines[0], lines[2], lines[3]],
+            &[lines[0], "put in", lines[1], lines[2], lines[3]],
+            &[lines[0], lines[1], lines[3]],
+            &[lines[0], "put in", ""],
+        ];
+        for lines in cases {
+            std::fs::write(&path, lines.join("\n")).unwrap();
+            assert_eq!(verify_audit(&path).unwrap().unwrap_err().line, 2, "{lines:?}");
+        }
     }
 
     #[test]
@@ -140,7 +214,11 @@ mod tests {
         let (_folder, path) = log(0);
         std::thread::scope(|scope| {
             for _ in 0..8 {
-                scope.spawn(|| (0..10).for_each(|_| append(&path, entry("x")).unwrap()));
+                scope.spawn(|| {
+                    for _ in 0..10 {
+                        append(&path, entry("x")).unwrap();
+                    }
+                });
             }
         });
         assert_eq!(verify_audit(&path).unwrap(), Ok(80));

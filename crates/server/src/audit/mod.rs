@@ -10,18 +10,30 @@ mod told;
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Instant, SystemTime, UNIX_EPOCH};
 
+use axum::response::Response;
 use charla_store::Database;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::access::Digest;
+use crate::problem::Problem;
+use crate::repeats::Answer;
 use bursts::{Burst, Bursts};
 use database::DatabaseLog;
 pub use database::verify_database_audit;
 pub use file::verify_audit;
 pub(crate) use told::{secret, shown, told};
+
+/// What an entry is called that says what came of an earlier one.
+const RESULT: &str = "result";
+
+/// What an entry is called that witnesses a line before it that was never finished.
+const TORN: &str = "torn";
+/// The hash of that line.
+const HASH: &str = "hash";
 
 /// What is written about one request.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -34,6 +46,65 @@ pub(crate) struct Entry {
     pub(crate) what: String,
     /// What it was asked about, and how it was answered where that is known.
     pub(crate) about: Map<String, Value>,
+}
+
+/// What came of a request, as the log tells it.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    status: u16,
+    /// A session, a token or an account that was made, by its id.
+    made: Made,
+}
+
+/// What an answer says was made.
+#[derive(Default, Deserialize)]
+struct Made {
+    session: Option<String>,
+    id: Option<String>,
+}
+
+impl Outcome {
+    /// That of an answer, which is the server's own.
+    pub(crate) fn of(answer: &Answer) -> Self {
+        let made = serde_json::from_slice(&answer.body).unwrap_or_default();
+        Self { status: answer.status.as_u16(), made }
+    }
+
+    /// That of what was done without a request.
+    pub(crate) fn done(status: u16, id: Option<String>) -> Self {
+        Self { status, made: Made { session: None, id } }
+    }
+
+    /// That of one whose body is still to come.
+    pub(crate) fn of_response(response: &Response) -> Self {
+        Self { status: response.status().as_u16(), ..Self::default() }
+    }
+}
+
+impl Entry {
+    /// The entry that witnesses what a crash left of another one.
+    fn torn(text: &str) -> Self {
+        let about = Map::from_iter([(HASH.to_owned(), Digest::of(text).text().into())]);
+        Self { who: String::new(), from: String::new(), what: TORN.to_owned(), about }
+    }
+
+    /// The entry that says what came of this one.
+    pub(crate) fn result(self, number: u64, outcome: Result<Outcome, &Problem>) -> Self {
+        let mut about = Map::from_iter([("of".to_owned(), number.into())]);
+        let mut tell = |name: &str, value: Value| drop(about.insert(name.to_owned(), value));
+        match outcome {
+            Ok(Outcome { status, made: Made { session, id } }) => {
+                tell("status", status.into());
+                session.into_iter().for_each(|session| tell("session", shown(&session)));
+                id.into_iter().for_each(|id| tell("id", shown(&id)));
+            }
+            Err(problem) => {
+                tell("status", problem.status.as_u16().into());
+                tell("kind", problem.kind.into());
+            }
+        }
+        Self { what: RESULT.to_owned(), about, ..self }
+    }
 }
 
 /// A line of the log.
@@ -58,6 +129,9 @@ impl Line {
         Ok(Digest::of(&serde_json::to_string(&bare)?).text())
     }
 }
+
+/// What a line is that cannot be read.
+const NO_ENTRY: &str = "it is no entry";
 
 /// Where the chain is not what was written.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -93,6 +167,12 @@ impl Chain {
         Some(Self { number: line.number, previous: line.hash })
     }
 
+    /// The hash of the unfinished line that this entry witnesses, where it is such an entry.
+    fn witnessed(text: &str) -> Option<String> {
+        let line = serde_json::from_str::<Line>(text).ok().filter(|line| line.entry.what == TORN)?;
+        line.entry.about.get(HASH)?.as_str().map(str::to_owned)
+    }
+
     /// How many entries there were. `written` says that there must have been some.
     fn whole(&self, written: bool) -> Result<u64, BrokenChain> {
         match self.number {
@@ -105,7 +185,7 @@ impl Chain {
 
     /// Takes the next entry, if it is as it was written.
     fn check(&mut self, text: &str) -> io::Result<Result<(), &'static str>> {
-        let Ok(line) = serde_json::from_str::<Line>(text) else { return Ok(Err("it is no entry")) };
+        let Ok(line) = serde_json::from_str::<Line>(text) else { return Ok(Err(NO_ENTRY)) };
         if line.number != self.number + 1 || line.previous != self.previous {
             return Ok(Err("it does not follow the entry before it"));
         }
@@ -132,6 +212,8 @@ enum Log {
 pub(crate) struct Audit {
     log: Log,
     bursts: Bursts,
+    /// Results that could not be written.
+    late: Mutex<Vec<Entry>>,
 }
 
 impl Audit {
@@ -141,11 +223,11 @@ impl Audit {
             Some(database) => Log::Database(DatabaseLog::new(database.clone())),
             None => Log::File(path_in(folder)),
         };
-        Self { log, bursts: Bursts::default() }
+        Self { log, bursts: Bursts::default(), late: Mutex::default() }
     }
 
-    /// Writes an entry. When this returns, it survives the process, as records do. Several servers of one user take turns.
-    pub(crate) async fn write(&self, entry: Entry) -> io::Result<()> {
+    /// Writes an entry; its number. When this returns, it survives the process, as records do. Several servers of one user take turns.
+    pub(crate) async fn write(&self, entry: Entry) -> io::Result<u64> {
         match &self.log {
             Log::File(path) => {
                 let path = path.clone();
@@ -156,18 +238,39 @@ impl Audit {
         }
     }
 
+    /// Writes what came of an earlier entry. That is done already: where it cannot be written now, it is written later.
+    pub(crate) async fn write_result(&self, result: Entry) {
+        if let Err(error) = self.write(result.clone()).await {
+            tracing::warn!("what came of a request is not in the audit log yet: {error}");
+            self.late().push(result);
+        }
+    }
+
+    fn late(&self) -> MutexGuard<'_, Vec<Entry>> {
+        self.late.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// Counts an attempt that nobody listened to; it is in the log with the others of its burst when that is over.
     pub(crate) fn count(&self, from: &str, attempt: Entry) {
         self.bursts.count(from, attempt, Instant::now());
     }
 
-    /// Writes down the bursts that are over.
+    /// Writes down the bursts that are over, and results that came late.
     pub(crate) async fn tell_bursts(&self) {
+        self.tell_late().await;
         self.tell(self.bursts.take_over(Instant::now())).await;
+    }
+
+    async fn tell_late(&self) {
+        let late = std::mem::take(&mut *self.late());
+        for result in late {
+            self.write_result(result).await;
+        }
     }
 
     /// Writes down all of them, when the server ends.
     pub(crate) async fn tell_rest(&self) {
+        self.tell_late().await;
         self.tell(self.bursts.take_all()).await;
     }
 

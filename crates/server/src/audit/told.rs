@@ -4,36 +4,32 @@ use std::fmt;
 
 use charla_proto::text::one_line;
 use serde::Deserialize;
-use serde::Deserializer as _;
-use serde::de::{IgnoredAny, MapAccess, SeqAccess, Visitor};
+use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
+
+use crate::forms::{self, Fields};
 
 /// How much of each value the log tells.
 const MOST: usize = 500;
 
-/// What is told by its value.
-const TOLD: [&str; 19] = [
-    "command",
-    "outcome",
-    "approval",
-    "reason",
-    "mode",
-    "model",
-    "workspace",
-    "to",
-    "target",
-    "rules",
-    "name",
-    "user",
-    "role",
-    "right",
-    "label",
-    "provider",
-    "identity",
-    "network",
-    "budget",
-];
+/// The fields that the log tells of a body with this schema, and what it says in them; of commands and answers, see [`forms`].
+fn chosen<'b>(schema: &str, body: &'b [u8]) -> serde_json::Result<(Vec<&'static str>, Fields<'b>)> {
+    let names: &[&'static str] = match schema {
+        "SignIn" => &["name"],
+        "NewToken" => &["label"],
+        "NewKey" => &["provider"],
+        "NewUser" => &["name", "role", "workspace", "identity", "network", "budget", SECRET],
+        "UserChange" => &["role", "workspace", "identity", "network", "budget", SECRET],
+        "NewSession" => &["workspace", "model", "mode"],
+        "Fork" => &["at"],
+        "SessionBundle" => &[RECORDS],
+        "NewShare" => &["user", "right"],
+        schema => return forms::told(schema, body),
+    };
+    Ok((names.to_vec(), Fields::read(body, names)?))
+}
+
 /// What is told to be there.
 const SECRET: &str = "password";
 /// What stands for a secret.
@@ -48,9 +44,23 @@ pub(crate) fn shown(text: &str) -> Value {
     Value::String(one_line(&cut).chars().take(MOST).collect())
 }
 
-/// What the log tells of a body. Nothing else of it is kept, however large it is.
-pub(crate) fn told(body: &[u8]) -> Map<String, Value> {
-    serde_json::Deserializer::from_slice(body).deserialize_map(Telling).unwrap_or_default()
+/// What the log tells of a body with this schema: what was chosen there, and nothing that it has no field for. Nothing else of it is kept,
+/// however large it is.
+pub(crate) fn told(schema: Option<&str>, body: &[u8]) -> Map<String, Value> {
+    let Some(Ok((names, fields))) = schema.map(|schema| chosen(schema, body)) else { return Map::new() };
+    names.into_iter().filter_map(|name| tell(name, fields.get(name)?)).collect()
+}
+
+/// A field as the log tells it; nothing where nothing was said.
+fn tell(name: &str, raw: &RawValue) -> Option<(String, Value)> {
+    match name {
+        SECRET => (raw.get() != "null").then(secret),
+        RECORDS => {
+            let session = serde_json::from_str::<FirstRecord>(raw.get()).ok()?.0?;
+            Some(("session".to_owned(), shown(&session)))
+        }
+        name => Some((name.to_owned(), value(raw)?)),
+    }
 }
 
 /// A secret that is set, without a word of it.
@@ -58,43 +68,12 @@ pub(crate) fn secret() -> (String, Value) {
     (SECRET.to_owned(), SET.into())
 }
 
-struct Telling;
-
-impl<'de> Visitor<'de> for Telling {
-    type Value = Map<String, Value>;
-
-    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut fields: A) -> Result<Self::Value, A::Error> {
-        let mut told = Map::new();
-        while let Some(name) = fields.next_key::<String>()? {
-            match name.as_str() {
-                SECRET => {
-                    let is_set = fields.next_value::<Option<IgnoredAny>>()?;
-                    told.extend(is_set.map(|_| secret()));
-                }
-                RECORDS => {
-                    let session = fields.next_value::<FirstRecord>()?.0;
-                    told.extend(session.map(|session| ("session".to_owned(), shown(&session))));
-                }
-                known if TOLD.contains(&known) => {
-                    let value = value(fields.next_value::<&RawValue>()?);
-                    told.extend(value.map(|value| (name, value)));
-                }
-                _ => drop(fields.next_value::<IgnoredAny>()?),
-            }
-        }
-        Ok(told)
-    }
-}
-
-/// A text as it is, anything else as JSON; nothing where nothing was said.
+/// A text as it is, anything else as JSON in its shortest form, so that blanks and zeros hide nothing; nothing where nothing was said.
 fn value(raw: &RawValue) -> Option<Value> {
-    match serde_json::from_str::<String>(raw.get()) {
-        Ok(text) => Some(shown(&text)),
-        Err(_) if raw.get() == "null" => None,
+    match serde_json::from_str::<Value>(raw.get()) {
+        Ok(Value::String(text)) => Some(shown(&text)),
+        Ok(Value::Null) => None,
+        Ok(value) => Some(shown(&value.to_string())),
         Err(_) => Some(shown(raw.get())),
     }
 }
@@ -132,8 +111,8 @@ mod tests {
 
     use super::*;
 
-    fn of(body: &Value) -> Value {
-        Value::Object(told(body.to_string().as_bytes()))
+    fn of(schema: &str, body: &Value) -> Value {
+        Value::Object(told(Some(schema), body.to_string().as_bytes()))
     }
 
     #[test]
@@ -142,39 +121,61 @@ mod tests {
             "budget": {"tokens": 5}, "workspace": null});
         let told = json!({"role": "viewer", "network": "true", "identity": "a@b.example", "password": "(set)",
             "budget": "{\"tokens\":5}"});
-        assert_eq!(of(&change), told);
-        assert_eq!(
-            of(&json!({"password": null, "key": "k", "old": "o", "new": "n", "code": "c"})),
-            json!({})
-        );
+        assert_eq!(of("UserChange", &change), told);
+        assert_eq!(of("UserChange", &json!({"password": null})), json!({}));
+        assert_eq!(of("NewPassword", &json!({"old": "o", "new": "n"})), json!({}));
+        assert_eq!(of("NewKey", &json!({"provider": "openai", "key": "k"})), json!({"provider": "openai"}));
         let denied =
             json!({"command": "answer", "approval": "a:4", "outcome": "cancel", "reason": "not there"});
-        assert_eq!(of(&denied), denied);
+        assert_eq!(of("Command", &denied), denied);
         assert_eq!(
-            of(&json!({"command": "prompt", "content": {"parts": [{"text": "words"}]}})),
+            of("Command", &json!({"command": "prompt", "content": {"parts": [{"text": "words"}]}})),
             json!({"command": "prompt"})
         );
     }
 
     #[test]
+    fn nothing_is_told_that_the_request_has_no_field_for() {
+        let forged = json!({"outcome": "cancel", "reason": "no", "user": "ben", "role": "admin", "password": "x",
+            "command": "set_mode", "mode": "yolo", "records": [{"session": "s"}]});
+        assert_eq!(of("Outcome", &forged), json!({"outcome": "cancel", "reason": "no"}));
+        assert_eq!(of("Command", &forged), json!({"command": "set_mode", "mode": "yolo"}));
+        assert_eq!(of("SessionBundle", &forged), json!({"session": "s"}));
+        assert_eq!(of("Explain", &forged), json!({}));
+        assert_eq!(told(None, forged.to_string().as_bytes()), Map::new());
+    }
+
+    #[test]
     fn a_value_is_cut_and_cannot_forge_what_a_person_reads() {
         let reason = format!("no\n{{\"number\":9}}\u{1b}[2J\u{9b}\u{202e}{}", "\u{e0001}".repeat(5000));
-        let Value::Object(told) = of(&json!({"reason": reason})) else { panic!() };
+        let Value::Object(told) = of("Outcome", &json!({"outcome": "cancel", "reason": reason})) else {
+            panic!()
+        };
         let reason = told["reason"].as_str().unwrap();
         assert!(reason.chars().count() <= MOST, "{}", reason.len());
         assert!(reason.starts_with(r"no\n{") && reason.chars().all(|c| matches!(c, ' '..='~')), "{reason}");
     }
 
     #[test]
+    fn neither_blanks_nor_zeros_nor_other_fields_hide_what_was_chosen() {
+        let (blanks, zeros) = (" ".repeat(600), "0".repeat(600));
+        let budget = format!(r#"{{"budget": {{{blanks}"usd": 1.{zeros},{blanks}"tokens": 7}}}}"#);
+        let told_budget = told(Some("UserChange"), budget.as_bytes())["budget"].as_str().unwrap().to_owned();
+        assert_eq!(serde_json::from_str::<Value>(&told_budget).unwrap(), json!({"usd": 1.0, "tokens": 7}));
+        let forged = json!({"outcome": "proceed_always", "records": 5});
+        assert_eq!(of("Outcome", &forged), json!({"outcome": "proceed_always"}));
+    }
+
+    #[test]
     fn a_session_that_comes_in_is_named_and_nonsense_is_told_as_nothing() {
         let bundle =
             json!({"records": [{"kind": "session_started", "session": "01a1"}, {"session": "other"}]});
-        assert_eq!(of(&bundle), json!({"session": "01a1"}));
-        assert_eq!(of(&json!({"records": []})), json!({}));
+        assert_eq!(of("SessionBundle", &bundle), json!({"session": "01a1"}));
+        assert_eq!(of("SessionBundle", &json!({"records": []})), json!({}));
         for nonsense in [&b""[..], b"[]", b"null", b"{", b"{\"name\": \xff}", b"{\"records\": 5}"] {
-            assert_eq!(told(nonsense), Map::new(), "{nonsense:?}");
+            assert_eq!(told(Some("SessionBundle"), nonsense), Map::new(), "{nonsense:?}");
         }
         let deep = format!("{{\"name\": \"a\", \"x\": {}", "[".repeat(100_000));
-        assert_eq!(told(deep.as_bytes()), Map::new());
+        assert_eq!(told(Some("SignIn"), deep.as_bytes()), Map::new());
     }
 }

@@ -1,4 +1,4 @@
-//! The key that all nodes of a database have, and what is encrypted with it.
+//! The key that all nodes of a database have, what is encrypted with it, and what else is made of it.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -8,12 +8,20 @@ use base64::Engine;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use charla::private_file;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
+use ring::hkdf::{HKDF_SHA256, Salt};
+use ring::hmac;
 use ring::rand::{SecureRandom, SystemRandom};
 
 use crate::access::Secret;
 
+/// What the key of requests is made for; texts are encrypted with the key itself.
+const REQUESTS: &[u8] = b"charla: requests that were sent again";
+
 /// Encrypts texts, each bound to what it is.
-pub(crate) struct Seal(LessSafeKey);
+pub(crate) struct Seal {
+    texts: LessSafeKey,
+    requests: hmac::Key,
+}
 
 /// Why there is no key.
 #[derive(Debug, thiserror::Error)]
@@ -57,7 +65,16 @@ impl Seal {
         let bytes = STANDARD.decode(text).or_else(|_| URL_SAFE_NO_PAD.decode(text));
         let bytes = bytes.map_err(|_| unusable(path, "it is not base64"))?;
         let key = UnboundKey::new(&AES_256_GCM, &bytes);
-        Ok(Self(LessSafeKey::new(key.map_err(|_| unusable(path, "it has not 32 bytes"))?)))
+        let key = key.map_err(|_| unusable(path, "it has not 32 bytes"))?;
+        let derived = Salt::new(HKDF_SHA256, &[]).extract(&bytes);
+        let requests = derived.expand(&[REQUESTS], hmac::HMAC_SHA256);
+        let requests = requests.map_err(|_| unusable(path, "nothing can be made of it"))?;
+        Ok(Self { texts: LessSafeKey::new(key), requests: requests.into() })
+    }
+
+    /// The key of the hashes by which requests are known that may be sent again: they hold passwords, and the database keeps their hashes.
+    pub(crate) fn requests(&self) -> hmac::Key {
+        self.requests.clone()
     }
 
     /// The same; made where there is none. Of several nodes that make one in a folder that they share, one does.
@@ -83,7 +100,7 @@ impl Seal {
         SystemRandom::new().fill(&mut nonce).map_err(failed)?;
         let mut sealed = text.as_bytes().to_vec();
         let bound = Aad::from(about.as_bytes());
-        self.0
+        self.texts
             .seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), bound, &mut sealed)
             .map_err(failed)?;
         Ok([nonce.as_slice(), &sealed].concat())
@@ -93,7 +110,8 @@ impl Seal {
     pub(crate) fn open(&self, about: &str, mut sealed: Vec<u8>) -> Option<String> {
         let nonce = *sealed.first_chunk::<NONCE_LEN>()?;
         let bound = Aad::from(about.as_bytes());
-        let text = self.0.open_within(Nonce::assume_unique_for_key(nonce), bound, &mut sealed, NONCE_LEN..);
+        let text =
+            self.texts.open_within(Nonce::assume_unique_for_key(nonce), bound, &mut sealed, NONCE_LEN..);
         String::from_utf8(text.ok()?.to_vec()).ok()
     }
 }
@@ -101,6 +119,7 @@ impl Seal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::Digest;
 
     #[test]
     fn a_text_is_read_with_its_key_as_what_it_is_and_unchanged() {
@@ -120,6 +139,11 @@ mod tests {
             assert_eq!(again.open("anna/keys.json", changed), None, "{at}");
         }
         assert_eq!(again.open("anna/keys.json", vec![1, 2]), None);
+        let known_by = |seal: &Seal| Digest::keyed(&seal.requests(), b"POST /password").text();
+        assert_eq!(known_by(&seal), known_by(&again), "every node knows a request by the same");
+        assert!(
+            known_by(&seal) != known_by(&other) && known_by(&seal) != Digest::of("POST /password").text()
+        );
         fs::write(&path, "c2hvcnQ=\n").unwrap();
         assert!(Seal::read(&path).is_err_and(|error| error.to_string().contains("32 bytes")));
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2, "nothing else is left");

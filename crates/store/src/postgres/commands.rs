@@ -14,7 +14,7 @@ use tokio_postgres::Row;
 
 use super::Shared;
 use super::connections::{DatabaseError, Lane, Patience, Value};
-use super::node::channel;
+use super::node::{channel, lives};
 
 /// How long an owner may think about a command.
 const REPLY_PATIENCE: Duration = Duration::from_secs(30);
@@ -209,15 +209,16 @@ impl Shared {
         command: Vec<u8>,
     ) -> Result<Option<(String, String)>, PostError> {
         // Sent again after a lost connection, it finds its own row.
-        let statement = "with sent as (
+        let statement = concat!(
+            "with sent as (
                 insert into charla.commands (id, session, node, sender, body)
                 select $1, s.key, s.owner, $2, $3 from charla.sessions s
                 join charla.nodes n on n.id = s.owner
-                where s.space = $4 and s.id = $5
-                  and greatest(n.lease_until, pg_postmaster_start_time() + $6 * interval '1 millisecond')
-                      > clock_timestamp()
-                on conflict (id) do nothing returning node)
-            select node from sent union all select node from charla.commands where id = $1";
+                where s.space = $4 and s.id = $5 and ",
+            lives!("$6"),
+            " on conflict (id) do nothing returning node)
+            select node from sent union all select node from charla.commands where id = $1"
+        );
         let id = uuid::Uuid::now_v7().simple().to_string();
         let values = [
             id.as_str().into(),
@@ -225,7 +226,7 @@ impl Shared {
             Value::Bytes(command),
             space.into(),
             session.into(),
-            self.node.lease(),
+            self.node.mercy(),
         ];
         let sent = self.connections.query(Lane::Writing, Patience::Brief, statement, &values).await;
         let rows = sent.map_err(|error| PostError::Unreachable(error.to_string()))?;
@@ -234,10 +235,12 @@ impl Shared {
 
     /// What became of a command, once it is known.
     async fn reply(&self, id: &str) -> Result<Option<Result<Vec<u8>, PostError>>, DatabaseError> {
-        let statement = "select c.outcome, c.reply, coalesce(greatest(n.lease_until,
-                pg_postmaster_start_time() + $2 * interval '1 millisecond') > clock_timestamp(), false)
-            from charla.commands c left join charla.nodes n on n.id = c.node where c.id = $1";
-        let values = [id.into(), self.node.lease()];
+        let statement = concat!(
+            "select c.outcome, c.reply, n.id is not null and ",
+            lives!("$2"),
+            " from charla.commands c left join charla.nodes n on n.id = c.node where c.id = $1"
+        );
+        let values = [id.into(), self.node.mercy()];
         let rows = self.connections.query(Lane::Writing, Patience::Brief, statement, &values).await?;
         let Some(row) = rows.first() else {
             return Ok(Some(Err(PostError::NoReply("it was removed as too old".to_owned()))));

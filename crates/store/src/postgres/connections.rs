@@ -3,8 +3,8 @@
 //! A statement that meets a lost connection is sent again on another one, so that a database that was started anew is
 //! not noticed beyond a pause. Every statement must therefore be the same whether it is done once or twice.
 
-use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Mutex, watch};
@@ -70,6 +70,9 @@ pub enum Value {
     Numbers(Vec<i64>),
     /// Texts.
     Texts(Vec<String>),
+    /// A lease in milliseconds, and how much of one is left since the database came back: two whole numbers, which are
+    /// known when the statement is sent.
+    Lease(Duration),
 }
 
 impl Value {
@@ -102,6 +105,8 @@ impl Value {
             Value::Bytes(value) => (value, Type::BYTEA),
             Value::Numbers(value) => (value, Type::INT8_ARRAY),
             Value::Texts(value) => (value, Type::TEXT_ARRAY),
+            // Sent as numbers, always.
+            Value::Lease(_) => (&None::<Vec<i64>>, Type::INT8_ARRAY),
         }
     }
 }
@@ -141,13 +146,16 @@ pub(super) struct Connections {
     slots: Vec<Mutex<Option<Arc<Client>>>>,
     next: AtomicUsize,
     up: watch::Sender<bool>,
+    /// When the database was reached again after it was away.
+    back: std::sync::Mutex<Option<Instant>>,
 }
 
 impl Connections {
     pub(super) fn new(mut config: Config) -> Self {
         config.connect_timeout(CONNECT).application_name("charla");
         let slots = (0..WRITING + READING).map(|_| Mutex::default()).collect();
-        Self { config, tls: Tls::default(), slots, next: AtomicUsize::new(0), up: watch::Sender::new(true) }
+        let (next, up, back) = (AtomicUsize::new(0), watch::Sender::new(true), std::sync::Mutex::default());
+        Self { config, tls: Tls::default(), slots, next, up, back }
     }
 
     /// True while the database answers.
@@ -161,10 +169,35 @@ impl Connections {
 
     pub(super) fn set_up(&self, up: bool, why: &str) {
         let changed = self.up.send_if_modified(|was| std::mem::replace(was, up) != up);
+        if changed && up {
+            self.came_back();
+        }
         match (changed, up) {
             (true, true) => tracing::warn!("the database is back"),
             (true, false) => tracing::warn!("the database is away, sessions wait for it: {why}"),
             (false, _) => {}
+        }
+    }
+
+    fn came_back(&self) {
+        *self.back.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    }
+
+    /// What is left of this time since the database came back, in milliseconds; all of it while it is away.
+    fn left_of(&self, lease: Duration) -> i64 {
+        let back = *self.back.lock().unwrap_or_else(PoisonError::into_inner);
+        let left = match self.is_up() {
+            true => back.map_or(Duration::ZERO, |back| lease.saturating_sub(back.elapsed())),
+            false => lease,
+        };
+        whole(left)
+    }
+
+    /// A value as it is at this moment.
+    fn now(&self, value: &Value) -> Value {
+        match value {
+            Value::Lease(lease) => Value::Numbers(vec![whole(*lease), self.left_of(*lease)]),
+            other => other.clone(),
         }
     }
 
@@ -182,6 +215,10 @@ impl Connections {
             return Ok(client.clone());
         }
         let (client, connection) = self.connect().await?;
+        if slot.is_some() {
+            // Whatever was lost may have been the database: nobody has told yet.
+            self.came_back();
+        }
         tokio::spawn(async move {
             // Whoever waits for an answer on it is told; there is nobody else to tell.
             let _ = connection.await;
@@ -233,6 +270,14 @@ impl Connections {
         };
         let slot = self.slots.get(number).ok_or_else(|| DatabaseError::Refused("no lane".to_owned()))?;
         let client = self.client(slot).await?;
+        let timely: Vec<Value>;
+        let values = match values.iter().any(|value| matches!(value, Value::Lease(_))) {
+            true => {
+                timely = values.iter().map(|value| self.now(value)).collect();
+                &timely
+            }
+            false => values,
+        };
         match timeout(STATEMENT, on(&client, statement, values)).await {
             Ok(answered) => answered,
             Err(_) => {
@@ -242,6 +287,11 @@ impl Connections {
             }
         }
     }
+}
+
+/// A time in milliseconds.
+pub(super) fn whole(time: Duration) -> i64 {
+    i64::try_from(time.as_millis()).unwrap_or(i64::MAX)
 }
 
 /// What an error is to whoever asked. Never tells the address, which may hold a password.

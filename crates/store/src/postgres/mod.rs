@@ -11,6 +11,7 @@
 mod commands;
 mod connections;
 mod contents;
+mod deleted;
 mod journal;
 mod node;
 mod outputs;
@@ -21,7 +22,7 @@ mod store;
 mod tls;
 
 use std::fmt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -33,6 +34,7 @@ use tokio_postgres::{Config, Row};
 
 use connections::{Connections, Lane};
 pub use connections::{DatabaseError, Patience, Value};
+use deleted::LastLook;
 use node::Node;
 pub use schema::Schema;
 pub use store::DatabaseStore;
@@ -65,6 +67,7 @@ pub struct Database {
 pub(crate) struct Shared {
     connections: Connections,
     node: Node,
+    deleted: LastLook,
 }
 
 impl fmt::Debug for Database {
@@ -81,8 +84,8 @@ impl Database {
     pub async fn connect(options: DatabaseOptions) -> Result<Self, DatabaseError> {
         let config = Config::from_str(&checked(&options.address))
             .map_err(|error| DatabaseError::Refused(format!("the address is none: {error}")))?;
-        let shared =
-            Arc::new(Shared { connections: Connections::new(config), node: Node::new(options.lease) });
+        let (connections, node) = (Connections::new(config), Node::new(options.lease));
+        let shared = Arc::new(Shared { connections, node, deleted: LastLook::default() });
         let (handle, thread) = start_thread().map_err(|error| DatabaseError::Refused(error.to_string()))?;
         let database = Self { shared: shared.clone(), handle, _thread: Arc::new(thread) };
         database.run(async move { shared.begin(&options.schemas).await }).await?;
@@ -91,7 +94,7 @@ impl Database {
 
     /// Sessions of one user. Large outputs, which tools read as files, are under `folder`, the same path on every node.
     pub fn sessions(&self, user: &str, folder: impl Into<PathBuf>) -> DatabaseStore {
-        DatabaseStore::new(self.clone(), user.to_owned(), folder.into().join("outputs"))
+        DatabaseStore::new(self.clone(), user.to_owned(), outputs_in(&folder.into()))
     }
 
     /// What this node is known by.
@@ -168,6 +171,11 @@ impl Database {
         self.handle.spawn(async move { sender.send(work.await) });
         done.recv().unwrap_or_else(|_| Err(DatabaseError::Away("this node has left it".to_owned())))
     }
+}
+
+/// Where large outputs of the sessions of this folder are.
+fn outputs_in(sessions: &Path) -> PathBuf {
+    sessions.join("outputs")
 }
 
 /// The address in words that the driver knows: certificates are always checked, and for the host.

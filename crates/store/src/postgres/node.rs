@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 use tokio_postgres::{AsyncMessage, Client};
 
 use super::Shared;
-use super::connections::{DatabaseError, Driver, Lane, Patience, Value, of, on};
+use super::connections::{DatabaseError, Driver, Lane, Patience, Value, of, on, whole};
 use super::schema::{self, STORE, Schema};
 
 /// The channel that every node listens at: something was written somewhere.
@@ -24,6 +24,22 @@ const TOLD: usize = 1024;
 const PAUSE: Duration = Duration::from_millis(250);
 /// How often what nobody needs any more is removed.
 const TIDY: Duration = Duration::from_secs(60);
+
+/// The node `n` lives; `$lease` is the place of a [`Value::Lease`]. A database that was started anew gives every node the
+/// time of a lease to come back, and so does each node to the others from the moment it reaches the database again:
+/// recovery, or a standby that takes over, may have taken longer than the lease.
+macro_rules! lives {
+    ($lease:literal) => {
+        concat!(
+            "(greatest(n.lease_until, pg_postmaster_start_time() + (",
+            $lease,
+            ")[1] * interval '1 millisecond') > clock_timestamp() or (",
+            $lease,
+            ")[2] > 0)"
+        )
+    };
+}
+pub(super) use lives;
 
 /// This process, as the database knows it.
 pub(super) struct Node {
@@ -68,7 +84,12 @@ impl Node {
 
     /// The lease in milliseconds.
     pub(super) fn lease(&self) -> Value {
-        Value::Number(i64::try_from(self.lease.as_millis()).unwrap_or(i64::MAX))
+        Value::Number(whole(self.lease))
+    }
+
+    /// Whether others live: their lease, and what they are given beyond it.
+    pub(super) fn mercy(&self) -> Value {
+        Value::Lease(self.lease)
     }
 
     pub(super) fn changes(&self) -> watch::Receiver<u64> {

@@ -17,7 +17,7 @@ pub struct Schema {
 }
 
 /// The tables of sessions.
-pub(super) const STORE: Schema = Schema { name: "store", steps: &[STEP_1, STEP_2, STEP_3] };
+pub(super) const STORE: Schema = Schema { name: "store", steps: &[STEP_1, STEP_2, STEP_3, STEP_4] };
 
 const STEP_1: &str = "
 create table charla.nodes (
@@ -107,6 +107,17 @@ alter table charla.sessions add column began bigint not null default 0;
 update charla.sessions s set began = coalesce((
     select substring(left(r.body, 100) from '\"at\":([0-9]{1,18})')::bigint
     from charla.records r where r.session = s.key order by r.seq limit 1), 0);
+";
+
+/// Outputs that are gone with their sessions: every node has its own copies to remove.
+const STEP_4: &str = "
+create table charla.deleted_outputs (
+    number bigint generated always as identity primary key,
+    space text not null,
+    session text not null,
+    at timestamptz not null default clock_timestamp()
+);
+create index on charla.deleted_outputs (at);
 ";
 
 /// Brings the tables of these components up to date. Several processes may begin at once: one does it, others wait.

@@ -16,7 +16,9 @@ use super::Database;
 use super::commands::DatabaseMailbox;
 use super::connections::{Lane, Patience, Value};
 use super::contents::Contents;
+use super::deleted;
 use super::journal::{Batch, DatabaseJournal, place};
+use super::node::lives;
 use super::outputs::Outputs;
 use super::pages::{self, Folded};
 use super::standings;
@@ -30,12 +32,10 @@ pub struct DatabaseStore {
     outputs: PathBuf,
 }
 
-/// A session's owner lives: $1 is the lease. A database that was started anew gives every node the time of a lease to
-/// come back.
+/// A session's owner lives: $1 is [`Value::Lease`].
 macro_rules! alive {
     () => {
-        "exists (select 1 from charla.nodes n where n.id = s.owner and greatest(n.lease_until,
-            pg_postmaster_start_time() + $1 * interval '1 millisecond') > clock_timestamp())"
+        concat!("exists (select 1 from charla.nodes n where n.id = s.owner and ", lives!("$1"), ")")
     };
 }
 
@@ -107,13 +107,20 @@ const DELETE: &str = concat!(
     outputs as (
         delete from charla.outputs o where o.space = $4 and exists (select 1 from gone)
             and o.session in (select name from used where kind = 'outputs')
-            and not exists (select 1 from charla.mentions m where m.kind = 'outputs' and m.name = o.session
+            and not exists (select 1 from charla.mentions m join charla.sessions by on by.key = m.session
+                where m.kind = 'outputs' and m.name = o.session and by.space = $4
                 and m.session not in (select key from gone))
             and not exists (select 1 from charla.sessions s where s.space = $4 and s.id = o.session
                 and s.key not in (select key from gone))
         returning o.session),
-    removed as (delete from charla.sessions where key in (select key from gone) returning id)
-    select array(select distinct session from outputs) from removed"
+    removed as (delete from charla.sessions where key in (select key from gone) returning id),
+    told as (
+        insert into charla.deleted_outputs (space, session)
+        select $4, session from outputs
+        union select $4, id from removed
+            where not exists (select 1 from charla.outputs o where o.space = $4 and o.session = removed.id)
+        returning session)
+    select array(select session from told) from removed"
 );
 
 const SWEEP: &str = "delete from charla.contents c where kept_at < clock_timestamp() - interval '1 hour'
@@ -136,7 +143,7 @@ impl DatabaseStore {
     /// The first values of a statement that asks whether sessions are free.
     fn free(&self) -> Vec<Value> {
         let node = &self.database.shared.node;
-        vec![node.lease(), node.id().into(), node.held(), self.space.as_str().into()]
+        vec![node.mercy(), node.id().into(), node.held(), self.space.as_str().into()]
     }
 
     async fn key(&self, session: &str) -> Result<i64, JournalError> {
@@ -246,16 +253,8 @@ impl DatabaseStore {
         let rows = self.write(DELETE, values).await?;
         let Some(row) = rows.first() else { return Err(self.unfree(session).await) };
         self.database.shared.node.wrote();
-        let mut free: Vec<String> = row.get(0);
-        let statement = "select 1 from charla.outputs where space = $1 and session = $2 limit 1";
-        if self.write(statement, vec![self.space.as_str().into(), session.into()]).await?.is_empty() {
-            free.push(session.to_owned());
-        }
-        let folders: Vec<PathBuf> =
-            free.iter().filter_map(|id| Some(self.outputs.join(crate::plain_id(id).ok()?))).collect();
-        // Files need not be on this machine.
-        let remove = move || folders.iter().for_each(|folder| drop(std::fs::remove_dir_all(folder)));
-        let _ = tokio::task::spawn_blocking(remove).await;
+        let free: Vec<String> = row.get(0);
+        deleted::remove(free.iter().filter_map(|id| deleted::folder(&self.outputs, id)).collect()).await;
         Ok(())
     }
 
@@ -330,7 +329,7 @@ impl SessionStore for DatabaseStore {
     }
 
     fn abandoned(&self) -> BoxFuture<'_, Result<Vec<String>, JournalError>> {
-        let values = vec![self.database.shared.node.lease(), self.space.as_str().into()];
+        let values = vec![self.database.shared.node.mercy(), self.space.as_str().into()];
         Box::pin(self.names(ABANDONED, values))
     }
 

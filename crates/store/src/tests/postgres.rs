@@ -64,7 +64,7 @@ struct Node {
     way: Way,
     database: Database,
     store: DatabaseStore,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
 }
 
 async fn node(postgres: &Postgres) -> Node {
@@ -73,7 +73,7 @@ async fn node(postgres: &Postgres) -> Node {
     let database = Database::connect(options).await.unwrap();
     let folder = tempfile::tempdir().unwrap();
     let store = database.sessions("u", folder.path());
-    Node { way, database, store, _folder: folder }
+    Node { way, database, store, folder }
 }
 
 /// Looks until it is so.
@@ -209,6 +209,69 @@ async fn large_outputs_follow_their_session_to_another_node() {
 }
 
 #[tokio::test]
+async fn outputs_go_with_their_session_whoever_else_names_them() {
+    let postgres = Postgres::start().unwrap();
+    let node = node(&postgres).await;
+    let mut owned = node.store.create(&[first("s")]).await.unwrap();
+    let folder = SessionStore::outputs(&node.store, "s");
+    fs::create_dir_all(&folder).unwrap();
+    fs::write(folder.join("1.txt"), "large").unwrap();
+    let named = folder.join("1.txt").display().to_string();
+    owned.journal.append(&[prompt(2, &named)]).await.unwrap();
+    drop(owned);
+    // Another user brings a session that names the same.
+    let stranger = node.database.sessions("other", "/nowhere");
+    drop(stranger.create(&[first("theirs"), prompt(2, &named)]).await.unwrap());
+    // The user's own fork keeps them.
+    drop(node.store.create(&[first("fork"), prompt(2, &named)]).await.unwrap());
+    let kept = async || {
+        let rows = node.database.query(crate::Patience::Brief, "select 1 from charla.outputs", Vec::new());
+        (rows.await.unwrap().len(), folder.exists())
+    };
+    until(async || SessionStore::delete(&node.store, "s").await.ok()).await;
+    assert_eq!(kept().await, (1, true));
+    until(async || SessionStore::delete(&node.store, "fork").await.ok()).await;
+    assert_eq!(kept().await, (0, false));
+}
+
+#[tokio::test]
+async fn copies_of_deleted_outputs_are_removed_at_every_node_and_nothing_else_is() {
+    let postgres = Postgres::start().unwrap();
+    let (a, b) = (node(&postgres).await, node(&postgres).await);
+    let outputs = |node: &Node, session: &str| SessionStore::outputs(&node.store, session);
+    let mut owned = a.store.create(&[first("s")]).await.unwrap();
+    fs::create_dir_all(outputs(&a, "s")).unwrap();
+    let file = outputs(&a, "s").join("1.txt");
+    fs::write(&file, "large").unwrap();
+    owned.journal.append(&[prompt(2, &file.display().to_string())]).await.unwrap();
+    drop(owned);
+    let copy = b.store.output("s", "1.txt").await.unwrap();
+    let unknown = outputs(&b, "unknown");
+    fs::create_dir_all(&unknown).unwrap();
+    let sweep = async |node: &Node| {
+        let sessions = node.folder.path().to_owned();
+        let places = move |user: &str| (user == "u").then(|| sessions.clone());
+        node.database.remove_deleted_outputs(places).await.unwrap();
+    };
+    sweep(&b).await;
+    assert!(copy.exists(), "nothing was deleted");
+    until(async || SessionStore::delete(&a.store, "s").await.ok()).await;
+    assert!(!file.exists() && copy.exists());
+    sweep(&b).await;
+    assert!(!copy.exists() && unknown.exists());
+    // A copy that is made while the session goes is found with the next look, and so is everything by a node that starts.
+    fs::create_dir_all(copy.parent().unwrap()).unwrap();
+    sweep(&b).await;
+    assert!(!copy.parent().unwrap().exists());
+    // Under the same id there is another session now: what it has is its own.
+    fs::create_dir_all(copy.parent().unwrap()).unwrap();
+    let again = b.store.create(&[first("s")]).await.unwrap();
+    sweep(&b).await;
+    assert!(copy.parent().unwrap().exists());
+    drop(again);
+}
+
+#[tokio::test]
 async fn a_database_that_is_started_anew_stalls_writers_and_loses_nothing() {
     const SESSIONS: usize = 4;
     let mut postgres = Postgres::start().unwrap();
@@ -245,6 +308,32 @@ async fn a_database_that_is_started_anew_stalls_writers_and_loses_nothing() {
         assert_eq!(numbers, (1..=last).collect::<Vec<_>>());
         assert!(last > 10, "{last}");
     }
+}
+
+#[tokio::test]
+async fn a_database_that_recovers_for_longer_than_the_lease_leaves_every_session_with_its_node() {
+    let mut postgres = Postgres::start().unwrap();
+    let (a, b) = (node(&postgres).await, node(&postgres).await);
+    let mut owned = a.store.create(&[first("s")]).await.unwrap();
+    a.way.set(false);
+    postgres.stop().unwrap();
+    until(async || (!b.database.is_up()).then_some(())).await;
+    postgres.start_again_slowly(LEASE / 2).unwrap();
+    until(async || b.database.is_up().then_some(())).await;
+    let long = "select 1 where pg_postmaster_start_time() + interval '2 s' < clock_timestamp()
+        and not exists (select 1 from charla.nodes where id <> $1 and lease_until > clock_timestamp())";
+    let node = vec![b.database.node_id().into()];
+    assert_eq!(b.database.query(crate::Patience::Brief, long, node).await.unwrap().len(), 1);
+    assert_eq!(b.store.abandoned().await.unwrap(), [""; 0]);
+    assert!(b.store.is_owned("s").await);
+    assert!(matches!(SessionStore::own(&b.store, "s").await, Err(JournalError::Locked(_))));
+    a.way.set(true);
+    until(async || a.database.is_up().then_some(())).await;
+    owned.journal.append(&[prompt(2, "still here")]).await.unwrap();
+    // A node that does not come back has had its time.
+    a.way.set(false);
+    assert_eq!(until(async || b.store.abandoned().await.unwrap().pop()).await, "s");
+    assert_eq!(SessionStore::own(&b.store, "s").await.unwrap().conversation.seq, 2);
 }
 
 #[tokio::test]

@@ -1,0 +1,229 @@
+//! What commands and answers say, field by field: what has no field is refused, and the log tells what was chosen.
+//!
+//! Other bodies are structures that take nothing else by themselves. These are read by types that also read journals of other versions, which
+//! must not mind what they do not know.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Deserializer as _;
+use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use crate::problem::Problem;
+
+/// The fields of a body that were looked for, and the first of all others. A body may have millions of them: nothing else is kept.
+#[derive(Default)]
+pub(crate) struct Fields<'b> {
+    found: BTreeMap<&'static str, &'b RawValue>,
+    other: Option<String>,
+}
+
+impl<'b> Fields<'b> {
+    /// Looks for fields of these names. An error where the body is no object.
+    pub(crate) fn read(body: &'b [u8], names: &[&'static str]) -> serde_json::Result<Self> {
+        let mut reader = serde_json::Deserializer::from_slice(body);
+        let fields = reader.deserialize_map(Looking(names))?;
+        reader.end().map(|()| fields)
+    }
+
+    pub(crate) fn get(&self, name: &str) -> Option<&'b RawValue> {
+        self.found.get(name).copied()
+    }
+}
+
+struct Looking<'n>(&'n [&'static str]);
+
+impl<'b> Visitor<'b> for Looking<'_> {
+    type Value = Fields<'b>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'b>>(self, mut entries: A) -> Result<Fields<'b>, A::Error> {
+        let mut fields = Fields::default();
+        while let Some(name) = entries.next_key::<String>()? {
+            match self.0.iter().find(|known| **known == name) {
+                Some(known) => drop(fields.found.insert(known, entries.next_value()?)),
+                None => {
+                    entries.next_value::<IgnoredAny>()?;
+                    fields.other.get_or_insert(name);
+                }
+            }
+        }
+        Ok(fields)
+    }
+}
+
+/// One kind of command or answer.
+struct Kind {
+    name: &'static str,
+    /// The fields that say what is chosen, and those with words, arguments and contents.
+    told: &'static [&'static str],
+    untold: &'static [&'static str],
+}
+
+const fn kind(name: &'static str, told: &'static [&'static str], untold: &'static [&'static str]) -> Kind {
+    Kind { name, told, untold }
+}
+
+/// How much of an unknown field's name is told.
+pub(crate) const LONGEST_NAME: usize = 64;
+
+/// The field that says which command it is, and the field that says which answer.
+const COMMAND: &str = "command";
+const OUTCOME: &str = "outcome";
+
+const COMMANDS: &[Kind] = &[
+    kind("prompt", &["delivery"], &["content"]),
+    kind("continue", &[], &[]),
+    kind("cancel", &["target"], &[]),
+    kind("answer", &["approval"], &[]),
+    kind("set_mode", &["mode"], &[]),
+    kind("set_model", &["model"], &[]),
+    kind("compress", &[], &[]),
+    kind("restore", &[], &[]),
+    kind("undo", &["turn", "only"], &[]),
+    kind("redo", &["turn", "only"], &[]),
+    kind("rewind", &["to", "files"], &[]),
+    kind("run_tool", &["name"], &["args", "for_prompt", "if_allowed"]),
+    kind("save_rules", &["rules"], &[]),
+    kind("revoke", &["approval"], &[]),
+    kind("refresh", &[], &[]),
+];
+
+const OUTCOMES: &[Kind] = &[
+    kind("proceed_once", &[], &[]),
+    kind("proceed_always", &[], &[]),
+    kind("proceed_always_tool", &[], &[]),
+    kind("proceed_always_server", &[], &[]),
+    kind("proceed_always_and_save", &[], &[]),
+    kind("modify", &[], &["args"]),
+    kind("modify_with_editor", &[], &["newContent"]),
+    kind("answers", &[], &["answers"]),
+    kind("cancel", &["reason"], &[]),
+];
+
+/// What a body is: the fields that say so, and the kinds that it is of.
+#[derive(Default)]
+struct Form {
+    tags: Vec<&'static str>,
+    kinds: Vec<&'static Kind>,
+}
+
+/// The names of all fields that a command or an answer may have.
+fn names() -> Vec<&'static str> {
+    let of_kinds = COMMANDS.iter().chain(OUTCOMES).flat_map(|kind| kind.told.iter().chain(kind.untold));
+    of_kinds.chain(&[COMMAND, OUTCOME]).copied().collect()
+}
+
+impl Form {
+    /// A command or an answer, by the name of its schema.
+    fn of(schema: &str, fields: &Fields<'_>) -> Self {
+        let mut form = Self::default();
+        let said = |tag: &str| serde_json::from_str::<String>(fields.get(tag)?.get()).ok();
+        let mut add = |tag: &'static str, all: &'static [Kind]| {
+            let found = all.iter().find(|kind| said(tag).as_deref() == Some(kind.name));
+            form.tags.push(tag);
+            form.kinds.extend(found);
+            found.map(|kind| kind.name)
+        };
+        let command = if schema == "Command" { add(COMMAND, COMMANDS) } else { None };
+        if schema == "Outcome" || command == Some("answer") {
+            add(OUTCOME, OUTCOMES);
+        }
+        form
+    }
+}
+
+/// The fields of a command or an answer that the log tells, and what this one says in them.
+pub(crate) fn told<'b>(schema: &str, body: &'b [u8]) -> serde_json::Result<(Vec<&'static str>, Fields<'b>)> {
+    let fields = Fields::read(body, &names())?;
+    let Form { mut tags, kinds } = Form::of(schema, &fields);
+    tags.extend(kinds.iter().flat_map(|kind| kind.told));
+    Ok((tags, fields))
+}
+
+/// An error where a command or an answer says something that it has no field for: it would be done without that.
+pub(crate) fn must_be_known(schema: &str, body: &[u8]) -> Result<(), Problem> {
+    let unreadable = |error| Problem::bad_request(format!("the body is no JSON: {error}"));
+    let fields = Fields::read(body, &names()).map_err(unreadable)?;
+    let Form { tags, kinds } = Form::of(schema, &fields);
+    let is_known = |name: &str| {
+        let mut all = kinds.iter().flat_map(|kind| kind.told.iter().chain(kind.untold));
+        tags.contains(&name) || all.any(|known| *known == name)
+    };
+    let others = fields.found.keys().copied().filter(|name| !is_known(name));
+    match fields.other.as_deref().into_iter().chain(others).next() {
+        None => Ok(()),
+        Some(unknown) => {
+            let names: Vec<&str> = kinds.iter().map(|kind| kind.name).collect();
+            let unknown: String = unknown.chars().take(LONGEST_NAME).collect();
+            let detail = format!("`{}` has no field `{unknown}`", names.join(", "));
+            Err(Problem::bad_request(detail).with_hint("nothing was done; docs/protocol.md has its fields"))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use charla_proto::{Command, Outcome};
+    use serde_json::{Value, json};
+
+    use super::*;
+
+    fn is_known(schema: &str, value: &Value) -> bool {
+        must_be_known(schema, value.to_string().as_bytes()).is_ok()
+    }
+
+    #[test]
+    fn every_command_of_the_protocol_is_known_with_its_fields() {
+        let protocol = include_str!("../../../docs/protocol.md");
+        let examples = protocol.lines().filter_map(|line| serde_json::from_str::<Value>(line.trim()).ok());
+        let mut names = Vec::new();
+        for mut example in examples.filter(|example| example["command"].is_string()) {
+            example.as_object_mut().unwrap().remove("by");
+            if serde_json::from_value::<Command>(example.clone()).is_ok() {
+                assert!(is_known("Command", &example), "{example}");
+                names.push(example["command"].as_str().unwrap().to_owned());
+            }
+        }
+        let missing = COMMANDS.iter().find(|kind| !names.iter().any(|name| name == kind.name));
+        assert!(missing.is_none(), "{:?} is in no example", missing.map(|kind| kind.name));
+    }
+
+    #[test]
+    fn every_answer_is_known_with_its_fields() {
+        for kind in OUTCOMES {
+            let mut answer =
+                json!({"outcome": kind.name, "args": {}, "newContent": "", "answers": [], "reason": ""});
+            answer.as_object_mut().unwrap().retain(|name, _| {
+                name == OUTCOME || kind.told.iter().chain(kind.untold).any(|known| known == name)
+            });
+            let read: Outcome = serde_json::from_value(answer.clone()).unwrap();
+            assert_eq!(serde_json::to_value(read).unwrap(), answer, "nothing of it is lost");
+            assert!(is_known("Outcome", &answer));
+            let command = json!({"command": "answer", "approval": "a:4", "outcome": kind.name});
+            assert!(is_known("Command", &command));
+        }
+    }
+
+    #[test]
+    fn what_would_not_be_done_is_refused() {
+        for (schema, body) in [
+            ("Outcome", json!({"outcome": "proceed_once", "args": {}})),
+            ("Outcome", json!({"outcome": "cancel", "Reason": "no"})),
+            ("Outcome", json!({"outcome": "modify_with_editor", "new_content": "x"})),
+            ("Command", json!({"command": "set_mode", "mode": "plan", "by": "anna"})),
+            ("Command", json!({"command": "refresh", "outcome": "cancel"})),
+            (
+                "Command",
+                json!({"command": "answer", "approval": "a", "outcome": "proceed_once", "reason": ""}),
+            ),
+            ("Command", json!({"command": "cancel", "turn": 3})),
+        ] {
+            assert!(!is_known(schema, &body), "{body}");
+        }
+    }
+}
