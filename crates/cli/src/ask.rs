@@ -15,6 +15,7 @@ use charla_terminal::printer::Printer;
 
 use crate::input;
 use crate::intent::Ask;
+use charla_terminal::exit::ABANDONED;
 use charla_terminal::signals::cancel_on_signals;
 
 /// Who speaks at a terminal or in a script.
@@ -75,7 +76,7 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
                     () = cancel.cancelled() => Err(Failure::cancelled()),
                 };
                 if let Err(failure) = filled {
-                    session.close().await;
+                    session.close_if_said().await;
                     return view.fail(&failure);
                 }
             }
@@ -87,7 +88,8 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
             });
             // Nobody was told when the model was chosen by name.
             view.advises(settings.model.name.is_some());
-            show(session, prompt, approver, view).await
+            let command = prompt.as_ref().and_then(|prompt| command(prompt, &typed));
+            show(session, prompt, command, approver, view, &cancel).await
         }
         Err(failure) => view.fail(&failure),
     }
@@ -134,11 +136,24 @@ async fn prompt(
     PromptDraft { words, piped, ..draft }.content(charla.environment(), view).map(Some)
 }
 
+/// The command that a prompt is. What a command of a user's or a server's prompt stands for is words, whatever they are.
+fn command(prompt: &Content, typed: &str) -> Option<Command> {
+    let said = prompt.text();
+    let said = Some(said.trim()).filter(|said| typed.is_empty() || typed.trim() == *said);
+    match said? {
+        "/compress" => Some(Command::Compress),
+        "/uncompress" => Some(Command::Restore),
+        _ => None,
+    }
+}
+
 async fn show(
     session: OpenedSession,
     prompt: Option<Content>,
+    command: Option<Command>,
     approver: Option<Approver>,
     mut view: View,
+    cancel: &CancellationToken,
 ) -> i32 {
     view.in_session(&session.id);
     // The view that begins the session's hooks: what they say is heard.
@@ -148,7 +163,7 @@ async fn show(
     };
     let mut follower = Follower::new(events);
     let words = prompt.as_ref().map(Content::text).unwrap_or_default();
-    match begin(&session, prompt).await {
+    match begin(&session, prompt, command).await {
         Ok(Some(id)) => follower = follower.of_prompt(id),
         Ok(None) => {}
         // A journal that failed is told by the events.
@@ -167,19 +182,24 @@ async fn show(
     // What an earlier process asked and nobody answered is asked again, once the prompt is recorded.
     let mut events = Answer::new(follower, approver, &earlier.calls);
     let code = view.show(&session.model, &words, &mut events).await;
+    if code == ABANDONED {
+        // Nobody wants the rest.
+        cancel.cancel();
+    }
     session.close().await;
     code
 }
 
 /// Says the prompt, does what it stands for, or goes on with what was left open; the id of a prompt.
-async fn begin(session: &OpenedSession, prompt: Option<Content>) -> Result<Option<String>, Refusal> {
-    let command = match prompt {
-        None => Command::Continue,
-        Some(prompt) => match prompt.text().trim() {
-            "/compress" => Command::Compress,
-            "/uncompress" => Command::Restore,
-            _ => return session.say(prompt, USER).await.map(Some),
-        },
+async fn begin(
+    session: &OpenedSession,
+    prompt: Option<Content>,
+    command: Option<Command>,
+) -> Result<Option<String>, Refusal> {
+    let command = match (prompt, command) {
+        (_, Some(command)) => command,
+        (None, None) => Command::Continue,
+        (Some(prompt), None) => return session.say(prompt, USER).await.map(Some),
     };
     if command == Command::Continue {
         return match session.send(command, USER).await {

@@ -5,15 +5,14 @@ use std::sync::Arc;
 use charla::trust::TrustDemand;
 use charla::{Begin, Charla, Failure, Notices, OpenRequest};
 use charla_client::{RemoteSessions, RemoteStore};
-use charla_terminal::exit::code;
 use charla_terminal::printer::Printer;
 use charla_tui::Launch;
-use charla_tui::app::Demands;
+use charla_tui::app::{Demands, Look};
 
 use crate::args::AttachArgs;
 use crate::commands::server::connect;
-use crate::talk::{self, is_plain, look, on_screen};
-use charla_tui::linear::{self, Scene};
+use crate::talk::{self, in_lines, is_plain, on_screen};
+use charla_tui::linear::Scene;
 
 /// Talks until the person leaves, and returns the exit code. The session goes on at the server.
 pub async fn run(args: AttachArgs, charla: &Charla, no_color: bool, mut printer: Printer) -> i32 {
@@ -24,16 +23,13 @@ pub async fn run(args: AttachArgs, charla: &Charla, no_color: bool, mut printer:
     };
     let scene = match scene(args, charla, &mut printer).await {
         Ok(scene) => scene,
-        Err(failure) => {
-            printer.failure(&failure);
-            return code(failure.kind);
-        }
+        Err(failure) => return printer.refuse(&failure),
     };
     match form {
-        talk::Form::Lines => linear::talk(scene, &again, printer).await,
+        talk::Form::Lines => in_lines(scene, &again, &mut printer).await,
         talk::Form::Screen => {
             let Scene { charla: there, source, me, settings, request, .. } = scene;
-            let look = look(charla, no_color);
+            let look = Look::of(charla.environment(), no_color);
             let (first_run, prompt) = (None, None);
             let demands = Demands::default();
             let launch =

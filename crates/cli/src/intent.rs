@@ -5,9 +5,9 @@ use std::path::PathBuf;
 
 use charla::settings::Override;
 use charla::trust::TrustDemand;
-use charla::{Begin, Failure, RunOptions, Wall};
+use charla::{Begin, Failure, FailureKind, RunOptions, Wall};
 use charla_proto::ApprovalMode;
-use charla_proto::text::nearest;
+use charla_proto::text::{nearest, one_line};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use clap::{CommandFactory, Parser};
 use serde_json::{Value, json};
@@ -131,7 +131,7 @@ fn ask(args: AskArgs) -> Result<Ask, Failure> {
     refuse_misspelt_command(&args.words)?;
     let words = (!args.words.is_empty()).then(|| args.words.join(" "));
     refuse_alone(&args, words.as_deref())?;
-    refuse_unconfined(&args)?;
+    refuse_unconfined(args.gemini.sandbox, Wall::look)?;
     let flags = flags(&args);
     let added_prompt = args.manner.append_system_prompt.filter(|text| !text.starts_with('@'));
     let begin = match (args.resume, args.fork) {
@@ -156,13 +156,13 @@ fn ask(args: AskArgs) -> Result<Ask, Failure> {
 }
 
 /// Whoever wants a sandbox does not want to go without one.
-fn refuse_unconfined(args: &AskArgs) -> Result<(), Failure> {
+fn refuse_unconfined(is_wanted: bool, look: impl FnOnce() -> Wall) -> Result<(), Failure> {
     let holds = |wall: Wall| wall.reading && wall.editing;
-    match args.gemini.sandbox && !holds(Wall::look()) {
-        true => Err(Failure::config("commands cannot be confined on this machine, and --sandbox wants it")
-            .with_hint("`charla doctor` says what is missing")),
-        false => Ok(()),
+    if !is_wanted || holds(look()) {
+        return Ok(());
     }
+    let message = "commands cannot be confined on this machine, and --sandbox wants it";
+    Err(Failure::new(FailureKind::Sandbox, message).with_hint("`charla doctor` says what is missing"))
 }
 
 /// A new session has nothing to compress or bring back.
@@ -280,18 +280,42 @@ fn refusal(error: &clap::Error) -> Failure {
     if let Some(failure) = unknown_mode(error) {
         return failure;
     }
-    let text = error.to_string();
+    let text = on_its_lines(error);
     let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let message = lines.next().unwrap_or("the arguments cannot be used");
-    let message = message.strip_prefix("error: ").unwrap_or(message).to_owned();
-    let details = lines.take_while(|line| !line.starts_with("Usage:"));
-    let details: Vec<&str> = details.filter(|line| !line.starts_with("For more information")).collect();
+    let mut message = message.strip_prefix("error: ").unwrap_or(message).to_owned();
+    let details = lines.by_ref().take_while(|line| !line.starts_with("Usage:"));
+    let mut details: Vec<&str> = details.filter(|line| !line.starts_with("For more information")).collect();
+    // What is missing belongs to the sentence that says so.
+    if error.kind() == ErrorKind::MissingRequiredArgument {
+        message = format!("{message} {}", details.join(", "));
+        details.clear();
+    }
     let mut hint = details.join("\n").replace("tip: ", "");
     if !hint.is_empty() {
         hint.push('\n');
     }
-    hint.push_str("`charla --help` shows what can be given");
+    hint.push_str(&format!("`{} --help` shows what can be given", command_of(&text)));
     Failure::input(message).with_hint(hint)
+}
+
+/// The command that the parser's words are about: what stands in their usage before anything to be given.
+fn command_of(text: &str) -> String {
+    let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage:")).unwrap_or("charla");
+    let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
+    usage.split_whitespace().take_while(is_name).collect::<Vec<_>>().join(" ")
+}
+
+/// The parser's words with what was given on one line: a line break in it would make a line that looks like one of ours.
+fn on_its_lines(error: &clap::Error) -> String {
+    let given = error.context().flat_map(|(_, value)| match value {
+        ContextValue::String(given) => vec![given.as_str()],
+        ContextValue::Strings(given) => given.iter().map(String::as_str).collect(),
+        _ => Vec::new(),
+    });
+    given
+        .filter(|given| given.contains('\n'))
+        .fold(error.to_string(), |text, given| text.replace(given, &one_line(given)))
 }
 
 /// A mode that does not exist. The one that allows everything is never what somebody must have meant.
@@ -318,8 +342,34 @@ mod tests {
         understand(arguments.map(Into::into)).map(|(intent, _)| intent)
     }
 
+    #[test]
+    fn what_was_given_makes_no_line_of_its_own() {
+        let forged = "x\nerror: all is lost";
+        for arguments in [
+            &["undo", forged][..],
+            &["redo", forged],
+            &["--max-turns", forged],
+            &["policy", "explain", "--mode", forged, "ls"],
+        ] {
+            let failure = understood(arguments).unwrap_err();
+            assert!(failure.message.contains("x\\nerror: all is lost"), "{arguments:?}: {}", failure.message);
+            assert!(!words(&failure).contains("all is lost"), "{arguments:?}: {}", words(&failure));
+        }
+        let failure = understood(&["undo", "--x\nerror: all is lost"]).unwrap_err();
+        assert!(!failure.message.contains('\n'), "{}", failure.message);
+        assert!(!words(&failure).lines().any(|line| line.starts_with("error")), "{}", words(&failure));
+    }
+
     fn words(failure: &Failure) -> String {
         failure.hint.as_ref().and_then(charla_terminal::wording::hint).unwrap()
+    }
+
+    #[test]
+    fn who_wants_a_sandbox_gets_one_or_nothing() {
+        let refused = refuse_unconfined(true, Wall::default).unwrap_err();
+        assert_eq!(charla_terminal::exit::code(refused.kind), 44);
+        let whole = || Wall { reading: true, editing: true, ..Wall::default() };
+        assert!(refuse_unconfined(true, whole).is_ok() && refuse_unconfined(false, Wall::default).is_ok());
     }
 
     #[test]
@@ -362,12 +412,15 @@ mod tests {
 
     #[test]
     fn bad_arguments_exit_with_the_input_code_and_a_hint() {
-        for arguments in
-            [&["--modle", "x"][..], &["-o", "xml", "-p", "x"], &["-p", "a", "b"], &["models", "x"]]
-        {
+        for (arguments, help) in [
+            (&["--modle", "x"][..], "charla --help"),
+            (&["-o", "xml", "-p", "x"], "charla --help"),
+            (&["-p", "a", "b"], "charla --help"),
+            (&["models", "x"], "charla models --help"),
+        ] {
             let failure = understood(arguments).unwrap_err();
             assert_eq!(failure.kind, charla::FailureKind::Input, "{arguments:?}");
-            assert!(words(&failure).contains("charla --help"));
+            assert!(words(&failure).contains(help), "{}", words(&failure));
         }
     }
 

@@ -23,14 +23,14 @@ use crate::args::Command;
 use crate::commands::sessions;
 use crate::intent::{Diagnostics, Intent, SessionWork, understand};
 use crate::runtime::runtime;
-use charla_terminal::exit::{OK, code};
+use charla_terminal::exit::OK;
 use charla_terminal::printer::Printer;
 
 /// Runs `charla` with these arguments and returns its exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     let (intent, diagnostics) = match understand(arguments) {
         Ok(understood) => understood,
-        Err(failure) => return refuse(&failure, &mut Printer::of_process(no_colour(false))),
+        Err(failure) => return Printer::of_process(no_colour(false)).refuse(&failure),
     };
     let mut printer = Printer::of_process(no_colour(diagnostics.no_color));
     if let Intent::Print(text) = &intent {
@@ -40,7 +40,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
     start_tracing(&diagnostics);
     let charla = match surroundings::of_process(diagnostics.directory.as_deref()) {
         Ok(environment) => Charla::of_one_session(environment),
-        Err(failure) => return refuse(&failure, &mut printer),
+        Err(failure) => return printer.refuse(&failure),
     };
     match intent {
         Intent::Ask(ask) => match runtime() {
@@ -55,7 +55,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
                 runtime.shutdown_background();
                 code
             }
-            Err(failure) => refuse(&failure, &mut printer),
+            Err(failure) => printer.refuse(&failure),
         },
         Intent::Sessions(work) => {
             let done = match work {
@@ -72,7 +72,7 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
                     runtime.shutdown_background();
                     code
                 }
-                Err(failure) => refuse(&failure, &mut printer),
+                Err(failure) => printer.refuse(&failure),
             },
             Command::Work(work) => finish(commands::run(work, &charla, &mut printer), &mut printer),
         },
@@ -83,13 +83,8 @@ pub fn run(arguments: impl IntoIterator<Item = OsString>) -> i32 {
 fn finish(done: Result<(), Failure>, printer: &mut Printer) -> i32 {
     match done.and_then(|()| printer.flush()) {
         Ok(()) => OK,
-        Err(failure) => refuse(&failure, printer),
+        Err(failure) => printer.refuse(&failure),
     }
-}
-
-fn refuse(failure: &Failure, printer: &mut Printer) -> i32 {
-    printer.failure(failure);
-    code(failure.kind)
 }
 
 fn no_colour(flag: bool) -> bool {

@@ -9,8 +9,6 @@ use charla_terminal::exit::{CANCELLED, OK, code};
 use charla_terminal::printer::Printer;
 use charla_tui::app::{Demands, Ending, Launch, Look, ME, Reason};
 use charla_tui::linear::{self, Scene};
-use charla_tui::screen::Narrowing;
-use charla_tui::theme::Depth;
 
 use crate::intent::Ask;
 
@@ -70,10 +68,7 @@ pub fn begun(ask: &Ask, charla: &Charla, printer: &mut Printer) -> Result<(Setti
 pub async fn run(ask: Ask, charla: &Charla, no_color: bool, mut printer: Printer) -> i32 {
     let (settings, request) = match begun(&ask, charla, &mut printer) {
         Ok(begun) => begun,
-        Err(failure) => {
-            printer.failure(&failure);
-            return code(failure.kind);
-        }
+        Err(failure) => return printer.refuse(&failure),
     };
     // Whoever begins with something particular wants no questions before it.
     let is_plain_start =
@@ -88,7 +83,7 @@ pub async fn run(ask: Ask, charla: &Charla, no_color: bool, mut printer: Printer
         request,
         first_run,
         prompt: ask.opening,
-        look: look(charla, no_color),
+        look: Look::of(charla.environment(), no_color),
         charla: charla.clone(),
     };
     on_screen(launch, "charla --resume", &mut printer).await
@@ -96,27 +91,20 @@ pub async fn run(ask: Ask, charla: &Charla, no_color: bool, mut printer: Printer
 
 /// Talks on a screen. `again` opens a session again, with its id behind it.
 pub async fn on_screen(launch: Launch, again: &str, printer: &mut Printer) -> i32 {
-    match charla_tui::run(launch).await {
-        Ok(ending) => farewell(&ending, again, printer),
-        Err(failure) => {
-            printer.failure(&failure);
-            code(failure.kind)
-        }
-    }
+    ended(charla_tui::run(launch).await, again, printer)
 }
 
-/// What is known of the terminal by what it says of itself.
-pub fn look(charla: &Charla, no_color: bool) -> Look {
-    let environment = charla.environment();
-    let (term, of_colour) = (environment.variable("TERM"), environment.variable("COLORTERM"));
-    let depth = Depth::of(no_color.then_some("1"), of_colour, term);
-    let says = |name: &str| environment.variable(name).is_some();
-    let is_kind = |kind: &str| term.is_some_and(|term| term.starts_with(kind));
-    // xterm, rxvt, screen and the console cut what does not fit; within tmux it is tmux that shows.
-    let cuts = says("XTERM_VERSION") || says("STY") || is_kind("rxvt") || is_kind("linux");
-    let narrowing = if cuts && !says("TMUX") { Narrowing::Cuts } else { Narrowing::Breaks };
-    // The console of Linux would show what it is asked.
-    Look { depth, asks_background: depth != Depth::None && !is_kind("linux"), narrowing }
+/// Talks line by line. `again` opens a session again, with its id behind it.
+pub async fn in_lines(scene: Scene, again: &str, printer: &mut Printer) -> i32 {
+    let ending = linear::talk(scene, printer).await;
+    ended(ending, again, printer)
+}
+
+fn ended(ending: Result<Ending, Failure>, again: &str, printer: &mut Printer) -> i32 {
+    match ending {
+        Ok(ending) => farewell(&ending, again, printer),
+        Err(failure) => printer.refuse(&failure),
+    }
 }
 
 /// Says how to come back, and why it ended where that is no matter of course.
@@ -147,10 +135,7 @@ fn farewell(ending: &Ending, again: &str, printer: &mut Printer) -> i32 {
 pub async fn line_by_line(ask: Ask, charla: &Charla, mut printer: Printer) -> i32 {
     let (settings, request) = match begun(&ask, charla, &mut printer) {
         Ok(begun) => begun,
-        Err(failure) => {
-            printer.failure(&failure);
-            return code(failure.kind);
-        }
+        Err(failure) => return printer.refuse(&failure),
     };
     let scene = Scene {
         charla: charla.clone(),
@@ -160,5 +145,5 @@ pub async fn line_by_line(ask: Ask, charla: &Charla, mut printer: Printer) -> i3
         request,
         opening: ask.opening,
     };
-    linear::talk(scene, "charla --resume", printer).await
+    in_lines(scene, "charla --resume", &mut printer).await
 }

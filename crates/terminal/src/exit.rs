@@ -11,6 +11,8 @@ const OTHER: i32 = 1;
 const AUTH: i32 = 41;
 /// The prompt or an argument cannot be used.
 const INPUT: i32 = 42;
+/// Commands cannot be confined here, and must be.
+const SANDBOX: i32 = 44;
 /// Settings cannot be used.
 const CONFIG: i32 = 52;
 /// A limit on turns was reached.
@@ -28,6 +30,7 @@ pub const CANCELLED: i32 = 130;
 pub fn code(kind: FailureKind) -> i32 {
     match kind {
         FailureKind::Input => INPUT,
+        FailureKind::Sandbox => SANDBOX,
         FailureKind::Config => CONFIG,
         FailureKind::Auth | FailureKind::AuthType => AUTH,
         FailureKind::Untrusted => UNTRUSTED,
@@ -54,5 +57,6 @@ mod tests {
         assert_eq!(code(FailureKind::Model(LlmErrorKind::Auth)), AUTH);
         assert_eq!(code(FailureKind::Auth), AUTH);
         assert_eq!(code(FailureKind::Model(LlmErrorKind::RateLimit)), OTHER);
+        assert_eq!(code(FailureKind::Sandbox), 44);
     }
 }

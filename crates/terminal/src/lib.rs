@@ -7,6 +7,7 @@
 
 pub mod answer;
 pub mod approver;
+pub mod call;
 pub mod compression;
 mod curtain;
 pub mod doctor;

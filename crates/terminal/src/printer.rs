@@ -2,12 +2,21 @@
 
 use std::borrow::Cow;
 use std::io::{self, BufWriter, IsTerminal, Write};
+use std::os::fd::AsFd;
 
 use charla::{Failure, Notice, Notices, Progress};
 use charla_proto::text::{behind_margin, visible};
+use tokio::io::Interest;
+use tokio::net::unix::pipe::Sender;
 
 use crate::curtain::Curtain;
+use crate::exit;
 use crate::wording;
+
+/// Standard output, to see whether it still has a reader.
+fn watched_output() -> io::Result<Sender> {
+    Sender::from_owned_fd_unchecked(io::stdout().as_fd().try_clone_to_owned()?)
+}
 
 /// Standard output for results, standard error for everything else.
 ///
@@ -21,6 +30,8 @@ pub struct Printer {
     /// Standard error is a terminal.
     pub err_terminal: bool,
     colour: bool,
+    /// Standard output is the process's own, and may have a reader.
+    is_read: bool,
     abandoned: bool,
     /// How many lines the next message on standard error replaces (a countdown, a command's last words).
     fleeting: usize,
@@ -40,6 +51,7 @@ impl Printer {
             out_terminal: io::stdout().is_terminal(),
             err_terminal,
             colour: err_terminal && !plain,
+            is_read: true,
             abandoned: false,
             fleeting: 0,
             curtain: Curtain::default(),
@@ -55,6 +67,7 @@ impl Printer {
             out_terminal: terminal,
             err_terminal: terminal,
             colour: false,
+            is_read: false,
             abandoned: false,
             fleeting: 0,
             curtain: Curtain::default(),
@@ -65,6 +78,25 @@ impl Printer {
     /// True when nobody reads standard output any more (`charla … | head -1`): time to end, quietly.
     pub fn is_abandoned(&self) -> bool {
         self.abandoned
+    }
+
+    /// Nobody reads standard output any more.
+    pub(crate) fn abandon(&mut self) {
+        self.abandoned = true;
+    }
+
+    /// Ends when whoever reads standard output goes away, also while nothing is printed; never where that cannot be seen.
+    pub(crate) fn reader_left(&self) -> impl Future<Output = ()> + use<> {
+        let is_read = self.is_read && !self.out_terminal;
+        async move {
+            let watched = is_read.then(watched_output);
+            if let Some(Ok(watched)) = watched
+                && watched.ready(Interest::ERROR).await.is_ok()
+            {
+                return;
+            }
+            std::future::pending().await
+        }
     }
 
     /// A piece of the result.
@@ -134,6 +166,12 @@ impl Printer {
             lines.for_each(|line| text.push_str(&format!("      {}\n", visible(line))));
         }
         self.tell(&text);
+    }
+
+    /// Tells why a run ends; its exit code.
+    pub fn refuse(&mut self, failure: &Failure) -> i32 {
+        self.failure(failure);
+        exit::code(failure.kind)
     }
 
     /// A question, as it is, with no line end added: nothing else is drawn until [`Printer::close_card`].

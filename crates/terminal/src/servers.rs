@@ -1,14 +1,16 @@
 //! How MCP servers are, in words and as JSON.
 
-use charla::mcp::{Health, ListedPrompt, PromptArgument, State};
-use charla::session::command_name;
+use charla::mcp::{Added, Health, ListedPrompt, PromptArgument, State};
+use charla::session::prompt_command_name;
 use charla_proto::text::one_line;
 use serde_json::{Value, json};
+
+use crate::printer::Printer;
 
 /// A line for a server, and with `detailed` one for each of its tools.
 pub fn in_words(health: &Health, detailed: bool) -> String {
     let state = match &health.state {
-        State::Ready => format!("ready, {} tools", health.tools.len()),
+        State::Ready => format!("ready, {}", tools(health)),
         State::Starting => "starting".to_owned(),
         State::Failed(why) => format!("failed: {why}"),
     };
@@ -21,11 +23,17 @@ pub fn in_words(health: &Health, detailed: bool) -> String {
     lines.join("\n") + "\n"
 }
 
+fn tools(health: &Health) -> String {
+    match health.tools.len() {
+        1 => "1 tool".to_owned(),
+        several => format!("{several} tools"),
+    }
+}
+
 /// A server in a conversation, in the words that scripts know. `from` is the extension that brings it.
 pub fn standing(health: &Health, from: Option<&str>) -> String {
     let state = match &health.state {
-        State::Ready if health.tools.len() == 1 => "Ready (1 tool)".to_owned(),
-        State::Ready => format!("Ready ({} tools)", health.tools.len()),
+        State::Ready => format!("Ready ({})", tools(health)),
         State::Starting => "Starting".to_owned(),
         State::Failed(why) => format!("Failed: {why}"),
     };
@@ -49,7 +57,7 @@ fn beside_tools(health: &Health) -> impl Iterator<Item = String> {
     };
     let prompt = move |prompt: &ListedPrompt| {
         let arguments: String = prompt.arguments.iter().map(argument).collect();
-        one_line(&format!("  prompt /{}{arguments}", command_name(&prompt.name)))
+        one_line(&format!("  prompt /{}{arguments}", prompt_command_name(&health.server, &prompt.name)))
     };
     let resources = health.has_resources.then(|| "  resources".to_owned());
     health.prompts.iter().map(prompt).chain(resources)
@@ -71,4 +79,19 @@ pub fn as_json(health: &Health) -> Value {
         "resources": health.has_resources,
         "leftOut": health.left_out,
     })
+}
+
+/// Says what became of a server that was put into the settings.
+pub fn tell_added(name: &str, added: &Added, printer: &mut Printer) {
+    printer.note(&format!("{name} is in {}", added.path.display()));
+    if let Some(variable) = &added.unset {
+        printer.warning(&format!("the variable `{variable}` is not set: {name} is left out until it is"));
+    }
+    if let Some(program) = &added.missing {
+        printer.warning(&format!("there is no program `{program}` yet: {name} cannot start without it"));
+    }
+    if let Some(replaced) = &added.replaced {
+        let replaced: Vec<&str> = replaced.split_whitespace().collect();
+        printer.note(&format!("it took the place of {}", replaced.join(" ")));
+    }
 }

@@ -1,6 +1,7 @@
 //! Ctrl-C, being asked to end, and the terminal going away.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::exit::CANCELLED;
@@ -38,6 +39,8 @@ pub fn cancel_on_signals() -> CancellationToken {
 pub struct Interrupts {
     /// It is over.
     pub leave: CancellationToken,
+    /// The person wants it to be over, not the system.
+    dismissed: Arc<AtomicBool>,
     stop: Arc<Notify>,
 }
 
@@ -45,7 +48,7 @@ impl Interrupts {
     /// Listens from now on.
     pub fn listen() -> Self {
         let interrupts = Self::default();
-        let Self { leave, stop } = interrupts.clone();
+        let Self { leave, dismissed, stop } = interrupts.clone();
         tokio::spawn(async move {
             let mut pressed: Option<Instant> = None;
             while let Some(signal) = signalled().await {
@@ -56,11 +59,20 @@ impl Interrupts {
                         pressed = Some(Instant::now());
                         stop.notify_one();
                     }
-                    Signal::Pressed | Signal::End => leave.cancel(),
+                    Signal::Pressed => {
+                        dismissed.store(true, Ordering::Release);
+                        leave.cancel();
+                    }
+                    Signal::End => leave.cancel(),
                 }
             }
         });
         interrupts
+    }
+
+    /// True when it is over because the person pressed Ctrl-C twice.
+    pub fn is_dismissed(&self) -> bool {
+        self.dismissed.load(Ordering::Acquire)
     }
 
     /// Comes back when what runs shall stop.

@@ -124,6 +124,7 @@ pub fn hint(hint: &Hint) -> Option<String> {
              behind -p: charla --resume -p \"…\""
         }
         Hint::ListMessages => "`charla rewind` lists the messages with their numbers",
+        Hint::ListQuestions => "`charla approvals` lists what waits, with its ids",
         Hint::ListTurns => "`charla sessions show` lists the turns with their numbers",
         Hint::DeleteSession => "`charla sessions delete ID` removes what is left of it",
         Hint::ForkSession => "wait for it to end, or go on in a copy with --fork",
@@ -133,6 +134,9 @@ pub fn hint(hint: &Hint) -> Option<String> {
             "--allowed-tools takes names such as write_file or \"run_shell_command(git status)\""
         }
         Hint::AllowTools => "--allowed-tools names those that need not",
+        Hint::NameRuleFiles => {
+            "--policy takes a file of rules that can be read; `charla policy list` shows the rules that hold without it"
+        }
         Hint::NameFolders => "--include-directories takes folders that exist",
         Hint::OfferToolsAnyway => {
             "--tool-mode native or text offers them all the same, `charla models probe` asks it again"

@@ -9,17 +9,17 @@ use charla::session::{CommandPlace, Filler, PromptDraft, run_own};
 use charla::settings::{OutputFormat, Settings};
 use charla::{Begin, Charla, Failure, OpenRequest, OpenedSession, SessionSource};
 use charla_core::session::Follower;
-use charla_proto::{CancelTarget, Command, Content, OpenCall, Phase, Refusal, Reply};
+use charla_proto::{CancelTarget, Choices, Command, Content, OpenCall, Phase, Refusal, Reply};
 use charla_terminal::answer::Answer;
 use charla_terminal::approver::Approver;
-use charla_terminal::exit::{CANCELLED, OK, code};
 use charla_terminal::headless::View;
 use charla_terminal::lines::Lines;
 use charla_terminal::printer::Printer;
 use charla_terminal::signals::Interrupts;
 
-use crate::app::ME;
-use crate::commands::{Errand, Exports, Linear, linear, parse};
+use crate::app::{Choice, Ending, ME, Reason};
+use crate::commands::{Errand, Exports, Found, Linear, linear, parse};
+use crate::picker::Picker;
 use crate::transcript::files_in_words;
 
 /// What the first Ctrl-C says.
@@ -41,19 +41,9 @@ pub struct Scene {
     pub opening: Option<String>,
 }
 
-/// Talks line by line. `again` opens a session again, with its id behind it.
-pub async fn talk(scene: Scene, again: &str, mut printer: Printer) -> i32 {
-    let talk = match open(scene, &mut printer).await {
-        Ok(talk) => talk,
-        Err(failure) => {
-            printer.failure(&failure);
-            return code(failure.kind);
-        }
-    };
-    let session = talk.session.id.clone();
-    let code = talk.run(&mut printer).await;
-    printer.note(&format!("go on with: {again} {session}"));
-    code
+/// Talks line by line until the person leaves.
+pub async fn talk(scene: Scene, printer: &mut Printer) -> Result<Ending, Failure> {
+    open(scene, printer).await?.run(printer).await
 }
 
 async fn open(scene: Scene, printer: &mut Printer) -> Result<Talk, Failure> {
@@ -87,29 +77,34 @@ struct Talk {
 }
 
 impl Talk {
-    async fn run(self, printer: &mut Printer) -> i32 {
+    async fn run(self, printer: &mut Printer) -> Result<Ending, Failure> {
         if self.session.is_open {
             self.turn(Command::Continue, "", printer).await;
         } else {
             self.watch(printer).await;
         }
         let mut opening = self.opening.clone();
-        let code = loop {
+        let reason = loop {
             let line = match opening.take() {
                 Some(line) => line,
                 None => match self.typed(printer).await {
                     Typed::Line(line) => line,
-                    Typed::End => break OK,
-                    Typed::Left => break CANCELLED,
+                    Typed::End => break Reason::Left,
+                    Typed::Left if self.interrupts.is_dismissed() => break Reason::Dismissed,
+                    Typed::Left => break Reason::Interrupted,
                 },
             };
             if !self.take(line.trim_end_matches(['\r', '\n']), printer).await {
-                break OK;
+                break Reason::Left;
             }
         };
         printer.close_card();
-        self.session.close().await;
-        code
+        Ok(Ending { reason, session: self.end().await, is_read: true })
+    }
+
+    /// Closes the session; its id, where there is something to go on with. One in which nothing was said is not kept.
+    async fn end(&self) -> Option<String> {
+        self.session.close_if_said().await.then(|| self.session.id.clone())
     }
 
     /// What the person types next.
@@ -179,13 +174,7 @@ impl Talk {
             }
         }
         let snapshot = self.session.handle.snapshot().await.map(|(snapshot, _)| snapshot).unwrap_or_default();
-        let errand = Errand {
-            charla: self.charla.clone(),
-            settings: self.settings.clone(),
-            session: Some((self.session.handle.clone(), self.session.id.clone())),
-            exports: self.exports.clone(),
-        };
-        match linear(line, errand, snapshot.choices.mode, snapshot.room.window) {
+        match linear(line, self.errand(), snapshot.choices.mode, snapshot.room.window) {
             Linear::Leave => return false,
             Linear::Say(words) => self.turn(Command::prompt(Content::user(&words)), &words, printer).await,
             Linear::Ask(command) => self.turn(command, "", printer).await,
@@ -194,13 +183,54 @@ impl Talk {
                 if let Some(command) = command {
                     self.session.send(command, ME).await;
                 }
-                match finding.await {
-                    Ok(found) => found.words().iter().for_each(|line| printer.note(line)),
-                    Err(failure) => printer.failure(&failure),
-                }
+                self.found(finding.await, printer).await;
             }
         }
         true
+    }
+
+    fn errand(&self) -> Errand {
+        Errand {
+            charla: self.charla.clone(),
+            settings: self.settings.clone(),
+            session: Some((self.session.handle.clone(), self.session.id.clone())),
+            exports: self.exports.clone(),
+        }
+    }
+
+    /// Tells what was found, and asks what there is to ask about it.
+    async fn found(&self, found: Result<Found, Failure>, printer: &mut Printer) {
+        let found = match found {
+            Ok(found) => found,
+            Err(failure) => return printer.failure(&failure),
+        };
+        found.words().iter().for_each(|line| printer.note(line));
+        let Found::Question(_, picker) = found else { return };
+        match self.decided(&picker, printer).await {
+            Some(Choice::Agree(offered)) => match self.errand().agreed(offered).await {
+                Ok(changed) => changed.words().iter().for_each(|line| printer.note(line)),
+                Err(failure) => printer.failure(&failure),
+            },
+            _ => printer.note("nothing is changed"),
+        }
+    }
+
+    /// What the person says to a question of ours; nothing where that is no answer.
+    async fn decided(&self, picker: &Picker<Choice>, printer: &mut Printer) -> Option<Choice> {
+        // Nobody can have meant as the answer what they typed before the question was put.
+        self.lines.forget().await;
+        printer.card(&format!("{} y or n> ", picker.title()));
+        let line = tokio::select! {
+            biased;
+            () = self.interrupts.leave.cancelled() => None,
+            () = self.interrupts.stopped() => None,
+            line = self.lines.next() => line,
+        };
+        if line.is_none() {
+            printer.card("\n");
+        }
+        printer.close_card();
+        picker.chosen_by(&line?)
     }
 
     /// The prompt that a command of the user's own, or of an MCP server, stands for; nothing where there is none of this name.
@@ -230,7 +260,8 @@ impl Talk {
         };
         match ended {
             Ok(ended) => {
-                printer.note(&ended.display.map_or_else(|| ended.response.to_text(), |shown| shown.to_text()))
+                let shown = ended.display.map_or_else(|| ended.response.to_text(), |shown| shown.to_text());
+                shown.lines().for_each(|line| printer.note(line));
             }
             Err(refusal) => printer.failure(&Failure::input(refusal.to_string())),
         }
@@ -254,6 +285,7 @@ impl Talk {
             command,
             Command::Prompt { .. } | Command::Continue | Command::Compress | Command::Restore
         );
+        let reverted = if matches!(command, Command::Redo(_)) { "done again" } else { "taken back" };
         if matches!(command, Command::Compress | Command::Restore) {
             let handle = self.session.handle.clone();
             // What it comes to is told by the events.
@@ -264,14 +296,24 @@ impl Talk {
                 Reply::Refused(Refusal::Ended) => {}
                 Reply::Refused(refusal) => return printer.failure(&Failure::input(refusal.to_string())),
                 Reply::Reverted { turn, files } => {
-                    return printer.note(&format!("done: {} of turn {turn}", files_in_words(&files)));
+                    return printer.note(&format!("{reverted}: {} of turn {turn}", files_in_words(&files)));
                 }
                 _ => {}
             }
         }
         match is_turn {
             true => self.show(follower, &earlier.calls, words, printer).await,
-            false => printer.note("done"),
+            false => printer.note(&self.changed(&earlier.choices).await),
+        }
+    }
+
+    /// What something that was asked of the session has come to. `earlier` is what was chosen before.
+    async fn changed(&self, earlier: &Choices) -> String {
+        let now = self.session.handle.snapshot().await.map(|(snapshot, _)| snapshot.choices);
+        match now {
+            Some(now) if now.model != earlier.model => format!("{} answers from now on", now.model),
+            Some(now) if now.mode != earlier.mode => format!("approval mode: {}", now.mode),
+            _ => "done".to_owned(),
         }
     }
 
@@ -281,7 +323,7 @@ impl Talk {
         let mut view = View::new(OutputFormat::Text, thoughts, self.session.id.clone(), printer.another());
         view.priced(Prices::new(&self.settings));
         view.with_somebody_to_ask();
-        view.with_results();
+        view.in_conversation();
         let (handle, client) = (self.session.handle.clone(), self.session.attach());
         let (environment, others) = (self.charla.environment(), printer.another());
         let lines = self.lines.clone();

@@ -83,6 +83,19 @@ impl<C: Clone> Picker<C> {
             .collect()
     }
 
+    /// What is to be chosen.
+    pub fn title(&self) -> &str {
+        &self.title
+    }
+
+    /// What a word chooses where there is no screen: a key, or what an item is called.
+    pub fn chosen_by(&self, word: &str) -> Option<C> {
+        let word = word.trim().to_lowercase();
+        let is_key = |at: usize| self.keys.get(at).is_some_and(|key| key.to_string() == word);
+        let mut items = self.items.iter().enumerate();
+        items.find(|(at, item)| item.label == word || is_key(*at)).map(|(_, item)| item.choice.clone())
+    }
+
     /// Takes a key.
     pub fn key(&mut self, key: KeyEvent) -> Picked<C> {
         if let Some(choice) = self.keyed(key) {
@@ -136,7 +149,7 @@ impl<C: Clone> Picker<C> {
             lines.push(line.truncate(columns));
         }
         let words = match fitting.len() {
-            0 => "nothing fits".to_owned(),
+            0 => "nothing fits; Esc leaves".to_owned(),
             _ if !self.keys.is_empty() => {
                 let keys: Vec<String> = self.keys.iter().map(char::to_string).collect();
                 format!("{}, or ↑ ↓ Enter; Esc leaves", keys.join(" or "))
@@ -168,7 +181,19 @@ mod tests {
         assert!(lines[2].text().starts_with("▸ bet "), "{:?}", lines[2].text());
         assert_eq!(press(&mut picker, KeyCode::Enter), Picked::Chosen(3));
         press(&mut picker, KeyCode::Char('z'));
+        assert_eq!(picker.view(40, 10).0.last().map(Line::text).as_deref(), Some("nothing fits; Esc leaves"));
         assert_eq!(press(&mut picker, KeyCode::Enter), Picked::More);
         assert_eq!(press(&mut picker, KeyCode::Esc), Picked::Left);
+    }
+
+    #[test]
+    fn a_word_chooses_where_there_is_no_screen() {
+        let item = |label: &str, choice| Item { label: label.to_owned(), detail: String::new(), choice };
+        let picker = Picker::new("sure?", vec![item("yes", 1), item("no", 2)]).with_keys(&['y', 'n']);
+        for (word, choice) in
+            [("y", Some(1)), (" YES\n", Some(1)), ("no", Some(2)), ("", None), ("yeah", None)]
+        {
+            assert_eq!(picker.chosen_by(word), choice, "{word:?}");
+        }
     }
 }

@@ -111,19 +111,32 @@ impl Screen {
     }
 
     /// The terminal has another size now; the bytes that take the live region off it. Where rows that no longer fit are
-    /// broken, the region may have become taller.
-    pub fn resize(&mut self, size: Size) -> String {
+    /// broken, the region may have become taller than the screen, and nothing reaches what has left it: in a smaller one, rows at the top of the region that
+    /// are `settled` stay where they are. How many these are comes with the bytes.
+    pub fn resize(&mut self, size: Size, settled: &[Row]) -> (String, usize) {
+        let kept = self.kept(size, settled);
         let rows_of = |columns: usize| match self.narrowing {
             Narrowing::Breaks => columns.div_ceil(size.columns.max(1)).max(1),
             Narrowing::Cuts => 1,
         };
-        let above: usize = self.shown.iter().take(self.cursor.row).map(|row| rows_of(row.columns)).sum();
+        let above = self.shown.get(kept..self.cursor.row).unwrap_or_default();
+        let above: usize = above.iter().map(|row| rows_of(row.columns)).sum();
         let within = match self.narrowing {
             Narrowing::Breaks => self.cursor.column / size.columns.max(1),
             Narrowing::Cuts => 0,
         };
         self.size = size;
-        self.clear_from((above + within).min(size.rows.saturating_sub(1)))
+        (self.clear_from((above + within).min(size.rows.saturating_sub(1))), kept)
+    }
+
+    /// How many rows at the top of the region stay in a screen that becomes smaller. What is cut off must be written anew.
+    fn kept(&self, size: Size, settled: &[Row]) -> usize {
+        let is_smaller = size.columns < self.size.columns || size.rows < self.size.rows;
+        if !is_smaller || self.narrowing == Narrowing::Cuts {
+            return 0;
+        }
+        let alike = self.shown.iter().zip(settled).take_while(|(shown, settled)| shown == settled);
+        alike.count().min(self.cursor.row)
     }
 
     fn clear_from(&mut self, above: usize) -> String {
@@ -153,7 +166,8 @@ impl Pen {
         let there = row.min(self.rows - 1);
         match there.cmp(&self.at.row) {
             std::cmp::Ordering::Less => _ = write!(self.out, "\u{1b}[{}A", self.at.row - there),
-            std::cmp::Ordering::Greater => _ = write!(self.out, "\u{1b}[{}B", there - self.at.row),
+            // A line end goes on where the terminal has become lower meanwhile, and lost what stood below its cursor.
+            std::cmp::Ordering::Greater => self.out.push_str(&"\n".repeat(there - self.at.row)),
             std::cmp::Ordering::Equal => {}
         }
         self.out.push('\r');

@@ -43,11 +43,16 @@ impl Status {
 
     /// Begins with a session as it is.
     pub fn begin(&mut self, snapshot: &SessionSnapshot) {
+        self.spent = Spent::default();
+        self.go_on(snapshot);
+    }
+
+    /// Goes on with the same session, opened again.
+    pub fn go_on(&mut self, snapshot: &SessionSnapshot) {
         self.model.clone_from(&snapshot.choices.model);
         self.mode = snapshot.choices.mode;
         self.queue.clone_from(&snapshot.queue);
         self.last.clone_from(&snapshot.room.usage);
-        self.spent = Spent::default();
     }
 
     /// A fact became known.
@@ -56,10 +61,7 @@ impl Status {
             Fact::ModelContent(said) => {
                 if let Some(usage) = &said.usage {
                     let origin = said.content.origin.as_ref();
-                    let model = origin.map_or_else(
-                        || self.model.clone(),
-                        |origin| format!("{}/{}", origin.provider, origin.model),
-                    );
+                    let model = origin.map_or_else(|| self.model.clone(), |origin| origin.name());
                     self.pay(&model, usage);
                     self.last = Some(usage.clone());
                 }

@@ -224,7 +224,7 @@ pub enum UsersCommand {
         #[arg(long, value_name = "N")]
         tokens_per_day: Option<u64>,
         /// US dollars that they may spend in a day.
-        #[arg(long, value_name = "USD")]
+        #[arg(long, value_name = "USD", value_parser = charla_server::accounts::dollars)]
         usd_per_day: Option<f64>,
     },
     /// List accounts, with what each has spent today.
@@ -325,6 +325,7 @@ pub enum AnswerWord {
 #[derive(Debug, Args)]
 pub struct RewindArgs {
     /// The message that becomes the last one; 0 takes all of them back.
+    #[arg(value_parser = super::message_number)]
     pub message: Option<u64>,
     /// The session: `latest` of this folder, an id, or the beginning of one.
     #[arg(long, value_name = "ID", default_value = "latest", hide_default_value = true)]
@@ -482,14 +483,13 @@ pub enum McpCommand {
         json: bool,
     },
     /// Put a server into the settings.
-    Add(McpAddArgs),
+    Add(Box<McpAddArgs>),
     /// Take a server out of the settings.
     Remove {
         /// Its name.
         name: String,
-        /// Out of the workspace's settings instead of yours.
-        #[arg(long)]
-        project: bool,
+        #[command(flatten)]
+        scope: ScopeArgs,
     },
     /// Start servers, list their tools and fail if one does not answer.
     Test {
@@ -534,6 +534,17 @@ pub struct ImportArgs {
     pub dry_run: bool,
 }
 
+/// Whose settings are meant.
+#[derive(Debug, Args)]
+pub struct ScopeArgs {
+    /// The workspace's settings instead of yours.
+    #[arg(long)]
+    pub project: bool,
+    /// The same in other words: user or project.
+    #[arg(short, long, value_parser = ["user", "project"], hide_possible_values = true, conflicts_with = "project")]
+    pub scope: Option<String>,
+}
+
 /// Arguments of `charla mcp add`.
 #[derive(Debug, Args)]
 pub struct McpAddArgs {
@@ -545,9 +556,11 @@ pub struct McpAddArgs {
     /// Arguments of the program.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     pub args: Vec<String>,
-    /// Into the workspace's settings instead of yours.
-    #[arg(long)]
-    pub project: bool,
+    #[command(flatten)]
+    pub scope: ScopeArgs,
+    /// The folder that the program starts in; `.` is the workspace.
+    #[arg(long, value_name = "FOLDER")]
+    pub cwd: Option<String>,
     /// stdio, http or sse, where the target does not tell.
     #[arg(short, long, value_name = "FORM", value_parser = ["stdio", "http", "sse"], hide_possible_values = true)]
     pub transport: Option<String>,

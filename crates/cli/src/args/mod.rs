@@ -12,8 +12,8 @@ use clap::{Args, Parser, Subcommand, ValueHint};
 pub use commands::{
     AnswerWord, ApprovalsCommand, AttachArgs, AuditCommand, AuthCommand, EngineCommand, ExportForm,
     HooksCommand, ImportArgs, McpAddArgs, McpCommand, ModelsCommand, MoveArgs, PolicyArgs, PolicyCommand,
-    PromptCommand, PruneArgs, RestoreArgs, RewindArgs, RoleWord, ServeArgs, SessionsArgs, SessionsCommand,
-    SettingsCommand, TrustArgs, UndoArgs, UsersCommand,
+    PromptCommand, PruneArgs, RestoreArgs, RewindArgs, RoleWord, ScopeArgs, ServeArgs, SessionsArgs,
+    SessionsCommand, SettingsCommand, TrustArgs, UndoArgs, UsersCommand,
 };
 pub use extending::{AgentsCommand, ExtensionsCommand, SkillsCommand};
 
@@ -153,6 +153,7 @@ pub struct AskArgs {
     #[arg(
         long,
         value_name = "MESSAGE",
+        value_parser = message_number,
         requires = "fork",
         conflicts_with = "resume",
         help_heading = "Sessions"
@@ -230,6 +231,11 @@ pub struct AskArgs {
     /// Write every request and answer to FILE as JSON lines, keys blacked out.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Diagnostics")]
     pub log_file: Option<PathBuf>,
+}
+
+/// The number of a message.
+fn message_number(text: &str) -> Result<u64, String> {
+    text.parse().map_err(|_| "it is no number of a message; `charla rewind` lists them".to_owned())
 }
 
 /// A temperature that providers know.
@@ -486,6 +492,9 @@ pub enum Work {
     },
     /// Look at all that a run stands on: settings, model, keys, servers, extensions, sandbox.
     Doctor {
+        /// The model to look at: provider/model.
+        #[arg(short, long)]
+        model: Option<String>,
         /// Print JSON.
         #[arg(long)]
         json: bool,

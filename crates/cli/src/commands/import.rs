@@ -11,7 +11,8 @@ use crate::runtime::runtime;
 pub fn run(args: ImportArgs, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
     let ImportArgs { from, keys, sessions, dry_run } = args;
     let named = |program: &Program| from.is_empty() || from.iter().any(|name| name == program.name());
-    let from = Program::ALL.into_iter().filter(named).collect();
+    let from: Vec<Program> = Program::ALL.into_iter().filter(named).collect();
+    let programs: Vec<&str> = from.iter().map(|program| program.title()).collect();
     let request = ImportRequest { from, keys, sessions, dry_run };
     let report = runtime()?.block_on(import(&request, charla))?;
     let took = if dry_run { "would take" } else { "took" };
@@ -21,7 +22,9 @@ pub fn run(args: ImportArgs, charla: &Charla, printer: &mut Printer) -> Result<(
     for entry in &report.left {
         printer.result(&format!("left  {}: {} ({})\n", entry.program, entry.what, entry.about))?;
     }
-    if report.taken.is_empty() {
+    if report.taken.is_empty() && report.left.is_empty() {
+        printer.note(&format!("nothing was taken: your home folder has nothing of {}", programs.join(", ")));
+    } else if report.taken.is_empty() {
         printer.note("nothing was taken");
     }
     Ok(())

@@ -4,10 +4,10 @@ use charla::mcp::{Health, NewServer, Scope, ServerLogin, State, add, log_out, re
 use charla::settings::Settings;
 use charla::{Charla, Failure};
 use charla_terminal::printer::Printer;
-use charla_terminal::servers::{as_json, in_words};
+use charla_terminal::servers::{as_json, in_words, tell_added};
 use serde_json::Value;
 
-use crate::args::{McpAddArgs, McpCommand};
+use crate::args::{McpAddArgs, McpCommand, ScopeArgs};
 use crate::commands::{named_model, settings_of};
 use crate::runtime::runtime;
 
@@ -16,30 +16,21 @@ pub fn run(command: McpCommand, charla: &Charla, printer: &mut Printer) -> Resul
     let environment = charla.environment();
     match command {
         McpCommand::Add(args) => {
-            let scope = scope(args.project);
+            let scope = scope(&args.scope);
             let name = args.name.clone();
-            let added = add(environment, scope, &name, &server(args).entry()?)?;
-            printer.note(&format!("{name} is in {}", added.path.display()));
-            if let Some(variable) = added.unset {
-                printer.warning(&format!(
-                    "the variable `{variable}` is not set: {name} is left out until it is"
-                ));
-            }
-            if let Some(replaced) = added.replaced {
-                let replaced: Vec<&str> = replaced.split_whitespace().collect();
-                printer.note(&format!("it took the place of {}", replaced.join(" ")));
-            }
+            let added = add(environment, scope, &name, &server(*args).entry()?)?;
+            tell_added(&name, &added, printer);
             if scope == Scope::Workspace {
                 printer.note("a workspace's servers start once it is trusted: `charla trust`");
             }
             Ok(())
         }
-        McpCommand::Remove { name, project } => match remove(environment, scope(project), &name)? {
+        McpCommand::Remove { name, scope: wanted } => match remove(environment, scope(&wanted), &name)? {
             Some(path) => {
                 printer.note(&format!("{name} was taken out of {}", path.display()));
                 Ok(())
             }
-            None => Err(unknown(&name)),
+            None => Err(unknown(&name, "those of a project want `--project` to be removed")),
         },
         McpCommand::List { json } => {
             list(settings_of(charla, Vec::new(), printer)?, json, false, charla, printer)
@@ -48,7 +39,7 @@ pub fn run(command: McpCommand, charla: &Charla, printer: &mut Printer) -> Resul
             let mut settings = settings_of(charla, Vec::new(), printer)?;
             settings.mcp_servers.retain(|name, _| server.as_ref().is_none_or(|server| server == name));
             match server.filter(|_| settings.mcp_servers.is_empty()) {
-                Some(name) => Err(unknown(&name)),
+                Some(name) => Err(unknown(&name, "`charla mcp add NAME COMMAND` adds one")),
                 None => list(settings, json, true, charla, printer),
             }
         }
@@ -70,14 +61,14 @@ pub fn run(command: McpCommand, charla: &Charla, printer: &mut Printer) -> Resul
     }
 }
 
-fn unknown(name: &str) -> Failure {
-    Failure::input(format!("there is no MCP server `{name}` in these settings")).with_hint(
-        "`charla mcp list` shows those there are; those of a project want `--project` to be removed",
-    )
+fn unknown(name: &str, advice: &str) -> Failure {
+    Failure::input(format!("there is no MCP server `{name}` in these settings"))
+        .with_hint(format!("`charla mcp list` shows those there are; {advice}"))
 }
 
-fn scope(project: bool) -> Scope {
-    if project { Scope::Workspace } else { Scope::User }
+fn scope(args: &ScopeArgs) -> Scope {
+    let is_project = args.project || args.scope.as_deref() == Some("project");
+    if is_project { Scope::Workspace } else { Scope::User }
 }
 
 fn server(args: McpAddArgs) -> NewServer {
@@ -85,6 +76,7 @@ fn server(args: McpAddArgs) -> NewServer {
         target: args.target,
         transport: args.transport,
         arguments: args.args,
+        cwd: args.cwd,
         variables: args.env,
         headers: args.headers,
         timeout: args.timeout,
@@ -120,6 +112,8 @@ fn list(
     if json {
         let all: Value = health.iter().map(as_json).collect();
         printer.result(&format!("{all:#}\n"))?;
+    } else if health.is_empty() && !settings.mcp_servers.is_empty() {
+        printer.note("none of the MCP servers in the settings can be started");
     } else if health.is_empty() {
         printer.note("no MCP servers are configured; `charla mcp add NAME COMMAND` adds one");
     }
@@ -127,8 +121,11 @@ fn list(
         printer.result(&in_words(health, strict))?;
     }
     let dead = health.iter().find(|health| health.state != State::Ready).filter(|_| strict);
-    match dead {
-        Some(dead) => Err(Failure::input(format!("the MCP server {} does not answer", dead.server))),
+    match dead.map(|dead| (&dead.server, &dead.state)) {
+        Some((server, State::Failed(why))) => {
+            Err(Failure::input(format!("the MCP server {server} cannot be used: {why}")))
+        }
+        Some((server, _)) => Err(Failure::input(format!("the MCP server {server} does not answer"))),
         None => Ok(()),
     }
 }

@@ -84,7 +84,7 @@ pub fn run(work: Work, charla: &Charla, printer: &mut Printer) -> Result<(), Fai
         Work::Audit { command } => audit::run(command, charla, printer),
         Work::Users { command, database } => users::run(command, database, charla, printer),
         Work::Serve(args) => serve::run(args, charla, printer),
-        Work::Doctor { json } => doctor::run(json, charla, printer),
+        Work::Doctor { model, json } => doctor::run(model, json, charla, printer),
         Work::Import(args) => import::run(args, charla, printer),
         Work::Trust(args) => trust::run(&args, charla, printer),
         Work::Replay { session, json } => replay::run(&session, json, charla, printer),

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use charla::session::{RuleCheck, RulePlaces};
 use charla::{Charla, Failure};
 use charla_core::policy::PolicyError;
+use charla_proto::text::one_line;
 
 use crate::args::{PolicyArgs, PolicyCommand};
 use charla_terminal::judgement;
@@ -57,11 +58,11 @@ fn report(args: &PolicyArgs, places: &RulePlaces) -> Result<Report, PolicyError>
             let (count, failures) = rules.run_tests();
             for failure in &failures {
                 let test = &failure.test;
-                let _ = writeln!(
-                    report.text,
+                let line = format!(
                     "FAILED {}: `{}` in mode {}: expected {}, got {} (by {})",
                     failure.rule, test.command, test.mode, test.expect, failure.got, failure.decided_by
                 );
+                let _ = writeln!(report.text, "{}", one_line(&line));
             }
             let _ = writeln!(report.text, "{count} tests, {} failed", failures.len());
             report.failed = failures.len();

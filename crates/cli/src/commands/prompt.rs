@@ -2,6 +2,7 @@
 
 use charla::session::PreviewRequest;
 use charla::{Charla, Failure, RunOptions};
+use charla_proto::text::{one_line, readable};
 use serde_json::json;
 
 use super::{named_model, settings_of};
@@ -28,11 +29,12 @@ pub fn run(command: PromptCommand, charla: &Charla, printer: &mut Printer) -> Re
         });
         return printer.result(&format!("{document:#}\n"));
     }
-    printer.words(&format!("{}\n", preview.system.trim_end()))?;
+    // What a file of the workspace says is looked at here, also by way of a pipe.
+    printer.words(&format!("{}\n", readable(preview.system.trim_end())))?;
     printer.words("\n--- tools ---\n")?;
     for tool in &preview.tools {
-        let about = tool.description.lines().next().unwrap_or_default();
-        printer.words(&format!("{:<24}  {about}\n", tool.name))?;
+        let about = one_line(tool.description.lines().next().unwrap_or_default());
+        printer.words(&format!("{:<24}  {about}\n", one_line(&tool.name)))?;
     }
     printer.flush()?;
     let (system, tools, count) = (preview.system_tokens, preview.tool_tokens, preview.tools.len());

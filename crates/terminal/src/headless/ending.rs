@@ -28,6 +28,12 @@ pub(super) fn stopped(end: TurnEnd, detail: &str) -> Failure {
     Failure::new(kind, message).with_hint(hint)
 }
 
+/// A hook ended a turn whose answer was to have a form.
+pub(super) fn formless(why: &str) -> Failure {
+    let message = format!("there is no answer to fit the schema: {why}");
+    Failure::new(FailureKind::Model(LlmErrorKind::OutputSchema), message)
+}
+
 /// The error object of the JSON formats.
 pub(super) fn error_json(failure: &Failure) -> serde_json::Value {
     let mut error = serde_json::json!({

@@ -15,6 +15,7 @@ mod text;
 mod waiting;
 
 use std::future::Future;
+use std::pin::pin;
 use std::time::Instant;
 
 use charla::engine;
@@ -28,7 +29,7 @@ use charla_proto::{
     ModelSwitch, ToolErrorKind, ToolResult, TurnEnd, TurnEvent,
 };
 
-use self::ending::stopped;
+use self::ending::{formless, stopped};
 use self::state::{RunState, Stopped};
 use self::waiting::Waiting;
 use crate::answer::Answer;
@@ -40,6 +41,9 @@ use crate::wording;
 
 /// The turn brought nothing that is an answer.
 const NO_ANSWER: FailureKind = FailureKind::Model(LlmErrorKind::InvalidStream);
+
+/// What is said of a turn that the person stopped.
+const INTERRUPTED: &str = "interrupted: it stopped here";
 
 /// Where a turn's events come from.
 pub trait Events {
@@ -82,8 +86,8 @@ pub struct View {
     printer: Printer,
     /// A person is asked: what is refused then was refused by them.
     asks: bool,
-    /// What tools bring is told.
-    tells_results: bool,
+    /// It is a part of a conversation line by line.
+    in_conversation: bool,
     /// The built-in model's answer comes with advice how to get a better one.
     advises: bool,
     waiting: Waiting,
@@ -103,7 +107,7 @@ impl View {
             renderer,
             printer,
             asks: false,
-            tells_results: false,
+            in_conversation: false,
             advises: false,
             waiting: Waiting::new(),
         }
@@ -139,9 +143,9 @@ impl View {
         self.asks = true;
     }
 
-    /// What tools bring is told as well: whoever talks line by line sees it nowhere else.
-    pub fn with_results(&mut self) {
-        self.tells_results = true;
+    /// Somebody talks line by line. What tools bring is told as well, which they see nowhere else, and a turn that they stop is no error.
+    pub fn in_conversation(&mut self) {
+        self.in_conversation = true;
     }
 
     /// The printer.
@@ -162,9 +166,17 @@ impl View {
 
     async fn follow(&mut self, model: &str, prompt: &str, turn: &mut impl Events) -> Result<(), Failure> {
         self.begin(model, prompt)?;
+        let mut reader_left = pin!(self.printer.reader_left());
         loop {
             let model = self.state.stats.current_model().unwrap_or(&self.state.model);
-            let Some(event) = self.waiting.next(turn, model, &mut self.printer).await? else { break };
+            let event = tokio::select! {
+                event = self.waiting.next(turn, model, &mut self.printer) => event?,
+                () = &mut reader_left => {
+                    self.printer.abandon();
+                    return Err(Failure::cancelled());
+                }
+            };
+            let Some(event) = event else { break };
             if let Some(ending) = self.event(event)? {
                 return ending;
             }
@@ -207,6 +219,12 @@ impl View {
                 state.text.clear();
                 state.sources.keep();
             }
+            TurnEvent::ToolCallConfirmation { confirmation, .. }
+                if !self.asks && matches!(confirmation.detail, ConfirmationDetail::AskUser { .. }) =>
+            {
+                let title = one_line(&confirmation.title);
+                self.printer.note(&format!("not answered, nobody is there to be asked: {title}"));
+            }
             TurnEvent::ToolCallConfirmation { confirmation, .. } if !self.asks => {
                 let is_edit = matches!(confirmation.detail, ConfirmationDetail::Edit { .. });
                 state.unapproved.push((confirmation.title.clone(), is_edit));
@@ -223,7 +241,7 @@ impl View {
                 }
                 // The model is asked again once all calls are done; the time until then is not its own.
                 state.stats.restart(Instant::now());
-                match self.tells_results && result.status == CallStatus::Success {
+                match self.in_conversation && result.status == CallStatus::Success {
                     true => results::tell(result, &mut self.printer),
                     false => self.tell_failed(result),
                 }
@@ -246,6 +264,10 @@ impl View {
             TurnEvent::Stopped { end: end @ (TurnEnd::HookStopped | TurnEnd::HookBlocked), detail } => {
                 state.stopped = Some(Stopped { end: *end, why: detail.clone() });
                 self.renderer.make_way(&mut self.printer)?;
+                if state.wants_json && !state.has_json() {
+                    state.text.clear();
+                    return Ok(Some(Err(formless(detail))));
+                }
                 self.printer.warning(detail);
                 return Ok(Some(Ok(())));
             }
@@ -368,6 +390,11 @@ impl View {
                 let shown = self.renderer.success(&self.state, &mut self.printer);
                 self.tell_who_answered();
                 (OK, shown)
+            }
+            Err(failure) if self.in_conversation && failure.kind == FailureKind::Cancelled => {
+                let shown = self.renderer.make_way(&mut self.printer);
+                self.printer.note(INTERRUPTED);
+                (code(failure.kind), shown)
             }
             Err(failure) => {
                 (code(failure.kind), self.renderer.failure(failure, &self.state, &mut self.printer))

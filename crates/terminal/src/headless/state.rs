@@ -2,6 +2,7 @@
 
 use charla::Stats;
 use charla::models::Prices;
+use charla::session::bare_json;
 use charla_proto::{CompressionReport, CompressionStatus, CompressionTrigger, FinishReason, TurnEnd};
 use serde_json::{Value, json};
 
@@ -57,6 +58,11 @@ impl RunState {
             stats: Stats::default(),
             prices: Prices::default(),
         }
+    }
+
+    /// True where what was said last is, or holds, one JSON value.
+    pub fn has_json(&self) -> bool {
+        serde_json::from_str::<Value>(bare_json(&self.text)).is_ok()
     }
 
     /// A summary is asked for.

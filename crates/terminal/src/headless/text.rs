@@ -13,7 +13,11 @@ use charla_proto::{TurnEnd, TurnEvent};
 use super::Renderer;
 use super::live::Live;
 use super::state::RunState;
+use crate::call::about;
 use crate::printer::Printer;
+
+/// How many characters tell what a call is about.
+const ABOUT: usize = 100;
 
 pub(super) struct Text {
     thoughts: bool,
@@ -59,15 +63,6 @@ impl Text {
     }
 }
 
-/// A call's arguments in one short line.
-fn brief(args: &serde_json::Map<String, serde_json::Value>) -> String {
-    let values = args.values().map(|value| match value {
-        serde_json::Value::String(text) => text.lines().next().unwrap_or_default().to_owned(),
-        other => other.to_string(),
-    });
-    values.collect::<Vec<_>>().join(" ").chars().take(100).collect()
-}
-
 impl Renderer for Text {
     fn event(&mut self, event: &TurnEvent, _: &RunState, printer: &mut Printer) -> Result<(), Failure> {
         match event {
@@ -86,7 +81,8 @@ impl Renderer for Text {
                 self.end_line(printer)?;
             }
             TurnEvent::ToolCallRequest { name, parameters, .. } if printer.err_terminal => {
-                printer.note(&one_line(&format!("{name} {}", brief(parameters))));
+                let about: String = about(parameters).chars().take(ABOUT).collect();
+                printer.note(format!("{} {about}", one_line(name)).trim_end());
             }
             TurnEvent::ToolCallLive { call, content, .. } if printer.err_terminal => {
                 if let Some(lines) = self.live.push(call, content, Instant::now()) {

@@ -14,9 +14,11 @@ use charla_proto::{ApprovalMode, Command, RevertSelection};
 
 use super::Reason;
 use super::first_run::Set;
+use super::help;
+use super::link::Closing;
 use super::news::{Asked, News};
 use super::setup::first_message;
-use super::state::{App, Standing};
+use super::state::{App, OPENING, Standing};
 use crate::commands::{self, Errand, Found, Offered, Slash, marked};
 use crate::picker::{Item, Picked, Picker};
 use crate::text::{Line, Role};
@@ -34,10 +36,6 @@ fn about_theme(name: &str, worn: &str, background: Background) -> String {
     };
     marked(name == worn, suits.to_owned())
 }
-
-/// Where help begins beside names that take at most so many columns, on terminals that have at least so many.
-const BESIDE: usize = 23;
-const NARROW: usize = 60;
 
 /// Where a conversation goes back to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -85,6 +83,7 @@ const MODES: [(ApprovalMode, &str); 4] = [
 impl App {
     /// A line that begins with `/`.
     pub(super) fn command(&mut self, line: &str, now: Instant) {
+        self.transcript.part();
         self.transcript.print(vec![Line::of(Role::Dim, &format!("› {line}"))]);
         let words = line.trim_start_matches('/').trim();
         let (name, arguments) = words.split_once(char::is_whitespace).unwrap_or((words, ""));
@@ -110,7 +109,7 @@ impl App {
             return self.not_here("that looks at models, rules and settings");
         }
         match slash {
-            Slash::Help => self.help(),
+            Slash::Help => self.transcript.print(help::lines(self.display.size().columns)),
             Slash::Model if rest.is_empty() => self.find_out(Errand::models, now),
             Slash::Model => self.choose(Choice::Model(rest), now),
             Slash::Mode => self.mode(&rest, now),
@@ -138,9 +137,13 @@ impl App {
             Slash::Redo => self.ask(Command::Redo(RevertSelection::default()), "redo"),
             Slash::Resume if rest.is_empty() => self.find_out(Errand::sessions, now),
             Slash::Resume => self.choose(Choice::Resume(rest), now),
-            Slash::Fork => match self.person.session.clone() {
-                Some(session) => self.go_to(Begin::Fork { session, at: None }),
-                None => self.transcript.tell(Role::Warning, "there is no session yet"),
+            Slash::Fork => match self.person.session.clone().filter(|_| self.person.has_spoken) {
+                Some(session) => {
+                    self.break_off();
+                    self.transcript.tell(Role::Dim, &format!("from here on in a copy of {session}"));
+                    self.go_to(Begin::Fork { session, at: None });
+                }
+                None => self.transcript.tell(Role::Warning, "nothing was said yet: there is nothing to copy"),
             },
             Slash::Stats => {
                 let (lines, window) = (self.status.tally(), self.status.window);
@@ -151,19 +154,20 @@ impl App {
             Slash::Theme => self.theme(&rest, now),
             Slash::Settings => self.find_out(Errand::settings, now),
             Slash::Doctor => self.find_out(Errand::doctor, now),
-            Slash::Thoughts => self.transcript.shows_thoughts = !self.transcript.shows_thoughts,
-            Slash::Clear => self.go_to(Begin::New),
+            Slash::Thoughts => self.toggle_thoughts(),
+            Slash::Clear => {
+                self.break_off();
+                self.go_to(Begin::New);
+            }
             Slash::Quit => self.leave(Reason::Left),
         }
     }
 
-    fn help(&mut self) {
-        let columns = self.display.size().columns;
-        let mut lines = vec![Line::of(Role::Heading, "Commands")];
-        lines.extend(commands::help().flat_map(|(name, help)| explained(&name, help, columns)));
-        lines.push(Line::of(Role::Heading, "Keys"));
-        lines.extend(KEYS.iter().flat_map(|(key, what)| explained(key, what, columns)));
-        self.transcript.print(lines);
+    /// Says that a turn is left in the middle, if one runs.
+    fn break_off(&mut self) {
+        if self.activity.is_busy() {
+            self.transcript.tell(Role::Warning, "the turn is interrupted");
+        }
     }
 
     fn mode(&mut self, name: &str, now: Instant) {
@@ -249,6 +253,12 @@ impl App {
         match found {
             Ok(Found::Lines(mut lines)) => {
                 lines.push(Line::new());
+                self.transcript.print(lines);
+            }
+            Ok(Found::Listing(named)) => {
+                let columns = self.display.size().columns;
+                let lines = named.iter().flat_map(|(name, about)| help::explained(name, about, columns));
+                let lines: Vec<Line> = lines.chain([Line::new()]).collect();
                 self.transcript.print(lines);
             }
             Ok(Found::Recorded { besides, .. }) => {
@@ -351,11 +361,13 @@ impl App {
         };
         let options = self.base.options.clone();
         let request = OpenRequest { begin, options, start, ..OpenRequest::default() };
-        let busy = self.activity.is_busy() && self.questions.is_empty();
+        let stops = self.activity.is_busy() && self.questions.is_empty();
+        let hands_over = self.person.reloading.is_some();
         match std::mem::replace(&mut self.standing, Standing::Opening) {
             Standing::Attached(link) => {
                 let empty_of = self.empty_session(&link);
-                link.close(busy, empty_of, reason);
+                link.close(Closing { stops, empty_of, reason, hands_over });
+                self.activity.progress(Some(OPENING.to_owned()), Instant::now());
                 self.standing = Standing::Changing(Box::new(request));
             }
             other => self.standing = other,
@@ -363,64 +375,7 @@ impl App {
     }
 }
 
-/// A name and what it stands for, which begins below it where there is little room beside it.
-fn explained(name: &str, what: &str, columns: usize) -> Vec<Line> {
-    let first = Line::of(Role::Accent, &format!("  {name:<20} "));
-    if columns < NARROW || first.width() > BESIDE {
-        let indent = Line::plain("      ");
-        let name = Line::of(Role::Accent, &format!("  {name}")).wrap(columns);
-        return name.into_iter().chain(Line::plain(what).wrap_behind(columns, &indent, &indent)).collect();
-    }
-    Line::plain(what).wrap_behind(columns, &first, &Line::plain(&" ".repeat(first.width())))
-}
-
 /// The themes that can be named: built-in ones, and those in the user's folder.
 pub(super) fn themes(charla: &Charla) -> Themes {
     Themes::new(charla.environment().charla_home().map(|home| home.join("themes")))
-}
-
-/// The keys that are worth knowing.
-const KEYS: [(&str, &str); 12] = [
-    ("Enter", "send; while the model works it joins the next request"),
-    ("Tab", "send, after the turn; completes @files and /commands"),
-    ("Alt-Enter, Ctrl-J", "a new line"),
-    ("@", "name a file"),
-    ("!COMMAND", "run a command yourself"),
-    ("Esc", "stop model and tools"),
-    ("Shift-Tab", "the next approval mode"),
-    ("Ctrl-R", "search what you sent before"),
-    ("Ctrl-G", "write in your editor"),
-    ("Ctrl-O", "thoughts in full, or no longer"),
-    ("Ctrl-C twice", "leave"),
-    ("Ctrl-D", "leave, on an empty line"),
-];
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn rows(name: &str, what: &str, columns: usize) -> Vec<String> {
-        explained(name, what, columns).iter().map(Line::text).collect()
-    }
-
-    #[test]
-    fn help_stands_beside_its_name_where_there_is_room_and_below_it_elsewhere() {
-        let words = "say what the rules say to a command line, and list them";
-        assert_eq!(
-            rows("/policy", words, 60),
-            [
-                "  /policy              say what the rules say to a command",
-                "                       line, and list them"
-            ]
-        );
-        assert_eq!(rows("/policy", "list them", 40), ["  /policy", "      list them"]);
-        let long = "/extensions [enable|disable NAME]";
-        assert_eq!(rows(long, "list them", 80), ["  /extensions [enable|disable NAME]", "      list them"]);
-        for columns in [20, 40, 59, 60, 80] {
-            assert!(
-                rows(long, words, columns).iter().all(|row| crate::text::width(row) <= columns),
-                "{columns}"
-            );
-        }
-    }
 }

@@ -48,11 +48,19 @@ impl EditTask {
     }
 }
 
+fn is_control(key: KeyEvent, letter: char) -> bool {
+    key.code == KeyCode::Char(letter) && key.modifiers.contains(KeyModifiers::CONTROL)
+}
+
 impl App {
     /// A key was pressed.
     pub(super) fn key(&mut self, key: KeyEvent, now: Instant) -> Wish {
         if self.person.rest.takes(key, now) {
             return Wish::Nothing;
+        }
+        // Neither a card nor a list has a use for it.
+        if is_control(key, 'z') && (self.picker.is_some() || !self.questions.is_empty()) {
+            return Wish::Suspend;
         }
         let (preselects, is_picking) = (self.preselects(), self.picker.is_some());
         let deed = match self.questions.front() {
@@ -62,6 +70,7 @@ impl App {
         };
         let wish = match deed {
             Deed::NotMine => self.write(key, now),
+            Deed::Answer(Outcome::Cancel { reason: None }) if self.takes_back(key) => self.stop_asking(),
             deed => self.heed(deed, now),
         };
         self.return_keys(now);
@@ -95,6 +104,23 @@ impl App {
         if let Some(card) = self.questions.find(approval) {
             card.answered();
         }
+    }
+
+    /// True for a key that stops the turn while something waits that the person said.
+    fn takes_back(&self, key: KeyEvent) -> bool {
+        let stops = key.code == KeyCode::Esc || is_control(key, 'c');
+        stops && self.status.queue.iter().any(|queued| queued.by == self.base.me)
+    }
+
+    /// Stops the turn at its question: what waits comes back into the line.
+    fn stop_asking(&mut self) -> Wish {
+        if let Some(card) = self.questions.front() {
+            card.answered();
+        }
+        if let Some(link) = self.link() {
+            link.cancel();
+        }
+        Wish::Nothing
     }
 
     /// Keys go back to a card when nothing is written any more.
@@ -168,8 +194,19 @@ impl App {
 
     /// Keys that the composer has no use for.
     fn spare_key(&mut self, key: KeyEvent) {
-        if key.code == KeyCode::Char('o') && key.modifiers.contains(KeyModifiers::CONTROL) {
-            self.transcript.shows_thoughts = !self.transcript.shows_thoughts;
+        if is_control(key, 'o') {
+            self.toggle_thoughts();
+        }
+    }
+
+    /// Thoughts are shown whole, or no longer.
+    pub(super) fn toggle_thoughts(&mut self) {
+        let is_whole = !self.transcript.shows_thoughts;
+        self.transcript.shows_thoughts = is_whole;
+        // Where something streams, words of ours would stand in the middle of it.
+        if !self.transcript.is_moving() {
+            let words = if is_whole { "thoughts are shown whole" } else { "thoughts are one row" };
+            self.transcript.tell(Role::Dim, &format!("{words} from now on"));
         }
     }
 

@@ -79,14 +79,20 @@ impl Display {
         self.is_dirty = true;
     }
 
-    /// Takes the new size, if there is one.
-    pub fn resize(&mut self) -> bool {
-        let is_new = self.settles.take().is_some();
-        if is_new {
-            let bytes = self.screen.resize(current_size());
-            self.send(&bytes);
-        }
-        is_new
+    /// True where the terminal has another size than it is drawn for.
+    pub fn has_other_size(&self) -> bool {
+        self.settles.is_none() && current_size() != self.size()
+    }
+
+    /// Takes the new size, if there is one. Of `settled`, which never changes, rows that stand on the screen may stay there: how many, comes back.
+    pub fn resize(&mut self, settled: &[Line]) -> Option<usize> {
+        self.settles.take()?;
+        let columns = self.size().columns;
+        let settled = settled.iter().take_while(|line| line.width() <= columns).map(|line| self.row(line));
+        let settled: Vec<Row> = settled.collect();
+        let (bytes, kept) = self.screen.resize(current_size(), &settled);
+        self.send(&bytes);
+        Some(kept)
     }
 
     /// Clears the screen; what scrolled away stays where it is.

@@ -8,7 +8,7 @@ use charla_proto::{Command, Refusal, Reply};
 use charla_terminal::wording;
 
 use super::Reason;
-use super::link::Link;
+use super::link::{Closing, Link};
 use super::news::{Asked, News, Opened};
 use super::sources::Sources;
 use super::state::{App, Standing};
@@ -33,12 +33,13 @@ impl App {
             News::FilesFound => self.composer.refresh(),
             News::Composed(message) => self.composed(message, now),
             News::Found(found) => self.found(found, now),
-            News::Closed => match std::mem::replace(&mut self.standing, Standing::Opening) {
+            News::Closed(background) => match std::mem::replace(&mut self.standing, Standing::Opening) {
                 Standing::Leaving(reason) => self.standing = Standing::Over(reason),
                 Standing::Changing(request) => {
                     sources.follow(None);
                     self.transcript.break_off(now);
                     self.questions.clear();
+                    self.person.background = background;
                     self.open(*request);
                 }
                 other => self.standing = other,
@@ -103,21 +104,25 @@ impl App {
                 Link::new(session, &self.base.charla, &self.base.options.rule_files, self.base.tell.clone());
             self.person.has_spoken = !snapshot.contents.is_empty();
             let empty_of = self.empty_session(&link);
-            link.close(false, empty_of, EndReason::Exit);
+            link.close(Closing { stops: false, empty_of, reason: EndReason::Exit, hands_over: false });
             return;
         }
+        self.person.background = None;
         match self.reloaded() {
             // What was said stands above.
-            true => self.transcript.go_on(&snapshot, now),
+            true => {
+                self.transcript.go_on(&snapshot, now);
+                self.status.go_on(&snapshot);
+            }
             false => {
                 if snapshot.contents.is_empty() {
                     self.transcript.tell(Role::Dim, "/help lists commands and keys");
                     self.transcript.part();
                 }
                 self.transcript.begin(&snapshot, &records, now);
+                self.status.begin(&snapshot);
             }
         }
-        self.status.begin(&snapshot);
         self.status.window = snapshot.room.window.or_else(|| window(&self.base.settings, &self.status.model));
         self.activity.begin(&snapshot, now);
         self.questions.begin(&snapshot);

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charla::mcp::Servers;
-use charla::session::{PromptDraft, attach_resources, own_command};
+use charla::session::{BackgroundProcesses, PromptDraft, attach_resources, own_command};
 use charla::settings::Settings;
 use charla::{Charla, Failure, OpenRequest, OpenedSession, SessionSource};
 use charla_core::hooks::EndReason;
@@ -32,16 +32,32 @@ pub struct Link {
     tell: UnboundedSender<News>,
 }
 
-/// Opens a session; [`News::Opened`] tells what came of it.
+/// How a session is closed.
+pub struct Closing {
+    /// A turn that runs here is stopped first; a question that waits stays for whoever goes on.
+    pub stops: bool,
+    /// A session in which nothing was said is not kept: whose it was.
+    pub empty_of: Option<Charla>,
+    /// What its hooks are told.
+    pub reason: EndReason,
+    /// What runs in the background goes on.
+    pub hands_over: bool,
+}
+
+/// Opens a session, with what ran in the background when it was closed; [`News::Opened`] tells what came of it.
 pub fn open(
     source: Arc<dyn SessionSource>,
     settings: Settings,
     request: OpenRequest,
+    background: Option<BackgroundProcesses>,
     tell: UnboundedSender<News>,
 ) {
     tokio::spawn(async move {
         let teller = Box::new(Teller(tell.clone()));
-        let opened = match source.open(&settings, request, teller).await {
+        let opened = source.open(&settings, request, teller).await.inspect(|session| {
+            background.into_iter().for_each(|background| session.take_over(background));
+        });
+        let opened = match opened {
             Ok(session) => match session.handle.snapshot().await {
                 Some((snapshot, events)) => {
                     let records = recalled(&session.handle, &snapshot).await;
@@ -151,20 +167,29 @@ impl Link {
         });
     }
 
-    /// Closes the session; [`News::Closed`] tells when that is done. With `stops` a turn that runs here is stopped first; a
-    /// question that waits stays for whoever goes on. A session in which nothing was said is not kept: `empty_of` is whose it was.
-    pub fn close(self, stops: bool, empty_of: Option<Charla>, reason: EndReason) {
+    /// Closes the session; [`News::Closed`] tells when that is done.
+    pub fn close(self, closing: Closing) {
+        let Closing { stops, empty_of, reason, hands_over } = closing;
         let (tell, id) = (self.tell.clone(), self.session.id.clone());
         tokio::spawn(async move {
             if stops && self.session.runs_here() {
                 self.session.handle.send(Command::Cancel { target: CancelTarget::Turn }, ME).await;
             }
-            let _ = tokio::time::timeout(GRACE, self.session.close_for(reason)).await;
+            let closed = async {
+                match hands_over {
+                    true => self.session.hand_over(reason).await,
+                    false => {
+                        self.session.close_for(reason).await;
+                        None
+                    }
+                }
+            };
+            let background = tokio::time::timeout(GRACE, closed).await.ok().flatten();
             if let Some(Ok(sessions)) = empty_of.map(|charla| charla.sessions()) {
                 // One that cannot be removed is passed over by whoever looks for the latest.
                 let _ = sessions.delete(&id).await;
             }
-            let _ = tell.send(News::Closed);
+            let _ = tell.send(News::Closed(background));
         });
     }
 }

@@ -11,8 +11,10 @@ mod custom;
 mod display;
 mod first_run;
 mod hearing;
+mod help;
 mod link;
 mod news;
+mod person;
 mod questions;
 mod reloading;
 mod setup;
@@ -25,7 +27,7 @@ use std::sync::Arc;
 
 use charla::settings::{Override, Settings};
 use charla::trust::TrustDemand;
-use charla::{Charla, Failure, FirstRun, OpenRequest, SessionSource};
+use charla::{Charla, Environment, Failure, FirstRun, OpenRequest, SessionSource};
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::screen::Narrowing;
@@ -78,6 +80,21 @@ pub struct Look {
     pub asks_background: bool,
     /// What it does with rows that no longer fit.
     pub narrowing: Narrowing,
+}
+
+impl Look {
+    /// What is known of the terminal by what it says of itself.
+    pub fn of(environment: &Environment, no_color: bool) -> Self {
+        let (term, of_colour) = (environment.variable("TERM"), environment.variable("COLORTERM"));
+        let depth = Depth::of(no_color.then_some("1"), of_colour, term);
+        let says = |name: &str| environment.variable(name).is_some();
+        let is_kind = |kind: &str| term.is_some_and(|term| term.starts_with(kind));
+        // xterm, rxvt, screen and the console cut what does not fit; within tmux it is tmux that shows.
+        let cuts = says("XTERM_VERSION") || says("STY") || is_kind("rxvt") || is_kind("linux");
+        let narrowing = if cuts && !says("TMUX") { Narrowing::Cuts } else { Narrowing::Breaks };
+        // The console of Linux would show what it is asked.
+        Self { depth, asks_background: depth != Depth::None && !is_kind("linux"), narrowing }
+    }
 }
 
 /// How the application ended.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use charla::models::survey::Row;
+use charla::session::BackgroundProcesses;
 use charla::{Failure, Notice, Notices, OpenedSession, Progress};
 use charla_core::session::Subscription;
 use charla_proto::{Record, Refusal, Reply, SessionSnapshot};
@@ -34,8 +35,8 @@ pub enum News {
     Found(Result<Found, Failure>),
     /// A prompt with its places filled, or why it has none.
     Composed(Result<Message, Refusal>),
-    /// The session is closed.
-    Closed,
+    /// The session is closed; this runs on, where it is gone on with.
+    Closed(Option<BackgroundProcesses>),
 }
 
 /// A session that was just opened.

@@ -8,22 +8,21 @@ use charla::models::Prices;
 use charla::session::{PromptHistory, git_branch};
 use charla::settings::Settings;
 use charla::{Charla, Failure, FirstRun, OpenRequest, RunOptions, SessionSource, Wall};
-use charla_core::CancellationToken;
 use charla_core::hooks::EndReason;
-use charla_proto::{ApprovalAnswered, ApprovalMode, Fact, SessionEvent};
+use charla_proto::{ApprovalAnswered, Fact, SessionEvent};
 use charla_terminal::grants;
 use tokio::sync::mpsc::UnboundedSender;
 
 use super::activity::Activity;
 use super::display::Display;
-use super::link::{self, Link};
+use super::link::{self, Closing, Link};
 use super::news::{News, Teller};
+use super::person::Person;
 use super::questions::Questions;
 use super::setup::{completions, confinement, first_message, found_more, keys, theme};
 use super::signals::{Signal, stop_process};
 use super::sources::{Happening, Sources};
 use super::{Choice, Demands, Ending, Launch, Reason};
-use crate::card::RestOfWord;
 use crate::commands::{Exports, KnownServers, window};
 use crate::composer::{Composer, History, Message};
 use crate::picker::Picker;
@@ -34,6 +33,8 @@ use crate::transcript::Transcript;
 
 /// How often a spinner turns.
 const TICK: Duration = Duration::from_millis(100);
+/// What is said while a session is opened, or closed for another.
+pub(super) const OPENING: &str = "opening the session";
 /// How long a second Ctrl-C counts as such.
 pub(super) const TWICE: Duration = Duration::from_secs(2);
 
@@ -105,27 +106,6 @@ pub(super) struct Base {
     pub(super) theme: (String, Background),
     /// For what work beside the screen comes to.
     pub(super) tell: UnboundedSender<News>,
-}
-
-/// What is known of the person at the terminal, and of the session they leave.
-#[derive(Default)]
-pub(super) struct Person {
-    /// What may still be typed of a word whose first letter was an answer.
-    pub(super) rest: RestOfWord,
-    /// When Ctrl-C was pressed last.
-    pub(super) interrupted: Option<Instant>,
-    /// Whether the window is in front, where the terminal tells.
-    pub(super) is_looking: Option<bool>,
-    /// The session to come back to.
-    pub(super) session: Option<String>,
-    /// Something was said in it.
-    pub(super) has_spoken: bool,
-    /// Stops the opening of a session.
-    pub(super) opening: CancellationToken,
-    /// Settings are read anew, and the session goes on in its mode: the mode that they name.
-    pub(super) reloading: Option<Option<ApprovalMode>>,
-    /// Stops the filling of a prompt's places.
-    pub(super) composing: Option<CancellationToken>,
 }
 
 impl App {
@@ -211,8 +191,9 @@ impl App {
     pub(super) fn open(&mut self, request: OpenRequest) {
         self.standing = Standing::Opening;
         self.person.opening = request.cancel.clone();
-        self.activity.progress(Some("opening the session".to_owned()), Instant::now());
-        link::open(self.base.source.clone(), self.base.settings.clone(), request, self.base.tell.clone());
+        self.activity.progress(Some(OPENING.to_owned()), Instant::now());
+        let (background, tell) = (self.person.background.clone(), self.base.tell.clone());
+        link::open(self.base.source.clone(), self.base.settings.clone(), request, background, tell);
     }
 
     /// Looks which branch the workspace is on.
@@ -246,7 +227,12 @@ impl App {
     }
 
     fn draw(&mut self, now: Instant) {
-        if self.display.resize() {
+        // The news of it may still be on its way.
+        if self.display.has_other_size() {
+            return self.display.resized(now);
+        }
+        if let Some(kept) = self.display.resize(&self.transcript.settled(now)) {
+            self.transcript.leave(kept, now);
             self.transcript.resize(self.display.size().columns, now);
         }
         let size = self.display.size();
@@ -354,8 +340,9 @@ impl App {
     pub(super) fn leave(&mut self, reason: Reason) {
         match std::mem::replace(&mut self.standing, Standing::Opening) {
             Standing::Attached(link) => {
+                let stops = self.activity.is_busy() && self.questions.is_empty();
                 let empty_of = self.empty_session(&link);
-                link.close(self.activity.is_busy() && self.questions.is_empty(), empty_of, EndReason::Exit);
+                link.close(Closing { stops, empty_of, reason: EndReason::Exit, hands_over: false });
                 self.activity.stopping();
                 self.standing = Standing::Leaving(reason);
             }

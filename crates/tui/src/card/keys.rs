@@ -41,25 +41,40 @@ pub fn word(key: KeyEvent, confirmation: &Confirmation, preselects: bool) -> Opt
     Some(Word::Answer(outcome))
 }
 
+/// What can be answered: a key each, and what it says.
+fn offered(confirmation: &Confirmation) -> Vec<(&'static str, String)> {
+    let mut choices = vec![("y", "once".to_owned())];
+    if confirmation.always.is_some() {
+        choices.extend([("a", "always this".to_owned()), ("s", "always, save as rule".to_owned())]);
+    }
+    choices.push(("t", format!("always {}", one_line(&confirmation.tool))));
+    if let ConfirmationDetail::Mcp { server, .. } = &confirmation.detail {
+        choices.push(("m", format!("always {}", one_line(server))));
+    }
+    choices.extend([("e", "edit".to_owned()), ("n", "no".to_owned()), ("r", "no, with a reason".to_owned())]);
+    choices
+}
+
 /// The rows that say what can be answered. `preselects` where Enter says yes.
 pub fn choices(confirmation: &Confirmation, preselects: bool, columns: usize) -> Vec<Line> {
-    let tool = format!("always {}", one_line(&confirmation.tool));
-    let mut choices = vec![("y", "once")];
-    if confirmation.always.is_some() {
-        choices.extend([("a", "always this"), ("s", "always, save as rule")]);
+    in_rows(&offered(confirmation), preselects, columns)
+}
+
+/// The same in one row: yes and no in words, of the others the keys.
+pub fn short(confirmation: &Confirmation, preselects: bool, columns: usize) -> Line {
+    let mut line = Line::of(Role::Warning, "Allow? ");
+    line.push(Role::Accent, "y ");
+    line.push(if preselects { Role::Selected } else { Role::Plain }, "once");
+    line.push(Role::Accent, " n ");
+    line.push(Role::Plain, "no");
+    for (key, _) in offered(confirmation).iter().filter(|(key, _)| !matches!(*key, "y" | "n")) {
+        line.push(Role::Accent, &format!(" {key}"));
     }
-    choices.push(("t", &tool));
-    let server;
-    if let ConfirmationDetail::Mcp { server: name, .. } = &confirmation.detail {
-        server = format!("always {}", one_line(name));
-        choices.push(("m", &server));
-    }
-    choices.extend([("e", "edit"), ("n", "no"), ("r", "no, with a reason")]);
-    in_rows(&choices, preselects, columns)
+    line.truncate(columns)
 }
 
 /// Choices side by side; none is broken. The first is marked where it is preselected.
-fn in_rows(choices: &[(&str, &str)], preselects: bool, columns: usize) -> Vec<Line> {
+fn in_rows(choices: &[(&str, String)], preselects: bool, columns: usize) -> Vec<Line> {
     let mut rows = vec![Line::of(Role::Warning, "Allow? ")];
     for (index, (key, words)) in choices.iter().enumerate() {
         let mut choice = Line::of(Role::Accent, key);
@@ -91,10 +106,13 @@ pub fn turns_pages(key: KeyEvent) -> bool {
     matches!(key.code, KeyCode::PageUp | KeyCode::PageDown)
 }
 
-/// The rows above those shown after such a key, where `shown` of all rows fit.
+/// The rows above those shown after such a key, where `shown` of all rows fit. What nobody has moved begins at its beginning, or its end.
 pub fn scrolled(key: KeyEvent, scroll: Option<usize>, (shown, total): (usize, usize)) -> Option<usize> {
     let last = total.saturating_sub(shown);
-    let now = scroll.unwrap_or(last).min(last);
+    let Some(now) = scroll.map(|scroll| scroll.min(last)) else {
+        let is_up = matches!(key.code, KeyCode::Up | KeyCode::PageUp | KeyCode::End);
+        return Some(if is_up { last } else { 0 });
+    };
     let page = shown.saturating_sub(1).max(1);
     Some(match key.code {
         KeyCode::Up => now.saturating_sub(1),

@@ -6,11 +6,14 @@
 //! what goes to the line below, with all that follows until the line is empty again or Esc is pressed.
 
 mod choosing;
+mod fitting;
+mod foot;
 mod held;
 mod interview;
 mod keys;
 mod paint;
 mod rest;
+mod sight;
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,17 +24,17 @@ use crossterm::event::{KeyCode, KeyEvent};
 
 use crate::entry::{Entry, Typed};
 use crate::screen::Place;
-use crate::text::{Line, Role};
+use crate::text::Line;
+use fitting::{Reading, Seen, Viewport};
+use foot::{Foot, Waiting};
 use held::{Held, letter};
 use interview::{Interview, Said};
 use keys::Word;
+use paint::Painted;
 pub use rest::RestOfWord;
 
 /// How long nothing must be typed before a card takes keys.
 pub const QUIET: Duration = Duration::from_millis(300);
-
-/// What is said while keys go to the line below.
-const BESIDE: &str = "Allow? You write below; Esc, or an empty line, leads back to the answers";
 
 /// What a key does to a card.
 #[derive(Debug, PartialEq)]
@@ -68,10 +71,8 @@ pub struct Card {
     /// When keys begin to count; nothing before it was drawn.
     armed: Option<Instant>,
     attention: Attention,
-    /// Rows above those that are shown; the end of the card where nothing is said.
-    scroll: Option<usize>,
-    /// How many rows were shown last, of how many.
-    shown: (usize, usize),
+    /// What of it is in sight.
+    viewport: Viewport,
     /// What is being typed: a reason.
     entry: Option<Entry>,
     /// Answers to the model's questions.
@@ -83,13 +84,11 @@ pub struct Card {
 impl Card {
     /// A card for a question.
     pub fn new(asked: Arc<CallAsked>) -> Self {
-        let is_edit = matches!(asked.confirmation.detail, ConfirmationDetail::Edit { .. });
         Self {
             asked,
             armed: None,
             attention: Attention::Card,
-            scroll: is_edit.then_some(0),
-            shown: (0, 0),
+            viewport: Viewport::default(),
             entry: None,
             interview: Interview::default(),
             problem: None,
@@ -191,11 +190,11 @@ impl Card {
         }
         if self.question().is_some() && !keys::turns_pages(key) {
             let said = self.interview.key(key, questions(&self.asked), now);
-            self.scroll = None;
+            self.viewport.let_go();
             return self.heard(said);
         }
         if keys::scrolls(key) {
-            self.scroll = keys::scrolled(key, self.scroll, self.shown);
+            self.viewport.scroll(key);
             return Deed::Taken;
         }
         match self.entry {
@@ -281,15 +280,20 @@ impl Card {
 
     fn said(&mut self, key: KeyEvent, preselects: bool) -> Deed {
         match keys::word(key, &self.asked.confirmation, preselects) {
-            Some(Word::Answer(outcome)) => Deed::Answer(outcome),
+            Some(Word::Answer(outcome)) if self.may_be(&outcome) => Deed::Answer(outcome),
             Some(Word::Edit) => Deed::Edit,
             Some(Word::Reason) => {
                 self.entry = Some(Entry::default());
                 Deed::Taken
             }
             // Keys that write nothing do not reach what stands behind the card.
-            None => Deed::Taken,
+            Some(Word::Answer(_)) | None => Deed::Taken,
         }
+    }
+
+    /// Nobody allows what has not been in sight whole.
+    fn may_be(&self, outcome: &Outcome) -> bool {
+        self.viewport.seen() == Seen::All || matches!(outcome, Outcome::Cancel { .. })
     }
 
     fn typed(&mut self, key: KeyEvent) -> Deed {
@@ -311,7 +315,7 @@ impl Card {
         match said {
             Said::More => {}
             Said::Next => {
-                self.scroll = None;
+                self.viewport.let_go();
                 self.armed = None;
             }
             Said::Left => return Deed::Answer(Outcome::Cancel { reason: None }),
@@ -321,7 +325,7 @@ impl Card {
     }
 
     /// The card in at most so many rows, and where its cursor is, unless keys go to the line below. `more` questions wait behind it; `preselects` where Enter
-    /// allows it once.
+    /// allows it once. Where there is little room, the foot gives way to what would happen.
     pub fn view(
         &mut self,
         columns: usize,
@@ -329,87 +333,57 @@ impl Card {
         (more, preselects): (usize, bool),
         now: Instant,
     ) -> (Vec<Line>, Option<Place>) {
-        let mut foot = self
-            .problem
-            .iter()
-            .flat_map(|words| Line::of(Role::Failure, words).wrap(columns))
-            .collect::<Vec<_>>();
-        if more > 0 {
-            let words = if more == 1 {
-                "1 more question waits".to_owned()
-            } else {
-                format!("{more} more questions wait")
-            };
-            foot.push(Line::of(Role::Dim, &words));
-        }
-        let mut column = 0;
-        match (&self.entry, self.question()) {
-            _ if self.is_beside() => foot.push(Line::of(Role::Warning, BESIDE).truncate(columns)),
-            _ if matches!(self.attention, Attention::Answered) => {
-                foot.push(Line::of(Role::Dim, "answered …"))
-            }
-            _ if !self.is_armed(now) => foot.push(Line::of(Role::Dim, "…")),
-            (_, Some(question)) => {
-                let (lines, at) = self.interview.foot(question, columns);
-                foot.extend(lines);
-                column = at;
-            }
-            (Some(entry), None) => {
-                let (line, at) = entry.view("reason> ", columns);
-                foot.push(line);
-                column = at;
-            }
-            (None, None) => foot.extend(keys::choices(&self.asked.confirmation, preselects, columns)),
-        }
-        let mut lines = self.body(columns, rows.saturating_sub(foot.len() + 1));
+        let (text, reading) = self.text(columns);
+        let least = fitting::least(&text, rows);
+        let (waiting, problem) = (self.waiting(preselects, now), self.problem.as_deref());
+        let foot = Foot::whole(&waiting, problem, more, columns);
+        let foot = foot.within(rows.saturating_sub(least), &waiting, problem, columns);
+        let offers_answers = matches!(waiting, Waiting::Choice { .. });
+        let room = rows.saturating_sub(foot.lines.len());
+        let mut lines = self.viewport.show(text, reading, room, columns);
+        let Foot { lines: foot, column } = match self.viewport.seen() {
+            Seen::Without(missing) if offers_answers => Foot::missing(missing),
+            Seen::Nothing if offers_answers => Foot::unseen(),
+            _ => foot,
+        };
         lines.extend(foot);
+        let lines: Vec<Line> = lines.iter().map(|line| line.truncate(columns)).collect();
         let row = lines.len().saturating_sub(1);
         let is_below = matches!(self.attention, Attention::Line | Attention::Answered);
         (lines, (!is_below).then_some(Place { row, column }))
+    }
+
+    /// What it waits for.
+    fn waiting(&self, preselects: bool, now: Instant) -> Waiting<'_> {
+        match (&self.attention, &self.entry, self.question()) {
+            (Attention::Line, ..) => Waiting::Beside,
+            (Attention::Answered, ..) => Waiting::Answered,
+            _ if !self.is_armed(now) => Waiting::Quiet,
+            (_, _, Some(question)) => Waiting::Question(&self.interview, question),
+            (_, Some(entry), None) => Waiting::Reason(entry),
+            (_, None, None) => Waiting::Choice { confirmation: &self.asked.confirmation, preselects },
+        }
     }
 
     fn question(&self) -> Option<&Question> {
         self.interview.question(questions(&self.asked))
     }
 
-    /// What would happen, or what is asked: as much of it as fits.
-    fn body(&mut self, columns: usize, rows: usize) -> Vec<Line> {
+    /// What would happen, or what is asked, and how that is read.
+    fn text(&self, columns: usize) -> (Painted, Reading) {
         let detail = &self.asked.confirmation.detail;
-        let (mut lines, stands) = match self.question() {
-            Some(question) => {
-                let words = Question { options: Vec::new(), ..question.clone() };
-                let mut lines = paint::lines(&CardText::question(&words, columns).text, detail);
-                let (options, at) = self.interview.lines(question, columns);
-                let stands = lines.len() + at;
-                lines.extend(options);
-                (lines, Some(stands))
-            }
-            None => (paint::lines(&CardText::whole(&self.asked.confirmation, columns).text, detail), None),
+        let Some(question) = self.question() else {
+            let text = CardText::whole(&self.asked.confirmation, columns).text;
+            let is_edit = matches!(detail, ConfirmationDetail::Edit { .. });
+            let reading = if is_edit { Reading::FromTop } else { Reading::FromBothEnds };
+            return (paint::lines(&text, detail, columns), reading);
         };
-        let total = lines.len();
-        let rows = rows.max(3);
-        if total <= rows {
-            self.shown = (total, total);
-            return lines;
-        }
-        // One row tells what is out of sight.
-        let rows = rows - 1;
-        // What is stood on is in sight.
-        let usual = stands.map_or(usize::MAX, |stands| (stands + 2).saturating_sub(rows));
-        let from = self.scroll.unwrap_or(usual).min(total - rows);
-        if stands.is_none() {
-            self.scroll = Some(from);
-        }
-        self.shown = (rows, total);
-        let mut shown: Vec<Line> = lines.drain(from..from + rows).collect();
-        let words = format!(
-            "rows {}–{} of {total} · {} PgUp PgDn",
-            from + 1,
-            from + rows,
-            if stands.is_none() { "↑ ↓" } else { "" }
-        );
-        shown.push(Line::of(Role::Warning, &words));
-        shown
+        let words = Question { options: Vec::new(), ..question.clone() };
+        let mut painted = paint::lines(&CardText::question(&words, columns).text, detail, columns);
+        let (options, at) = self.interview.lines(question, columns);
+        let stands = painted.lines.len() + at;
+        painted.lines.extend(options);
+        (painted, Reading::At(stands))
     }
 }
 

@@ -60,7 +60,14 @@ fn ready(asked: Arc<CallAsked>) -> (Card, Instant) {
     let mut card = Card::new(asked);
     let now = Instant::now();
     card.drawn(now);
+    card.view(80, 40, (0, false), now);
     (card, now + QUIET)
+}
+
+fn text_of(card: &mut Card, columns: usize, rows: usize, now: Instant) -> String {
+    let (lines, _) = card.view(columns, rows, (0, false), now);
+    assert!(lines.len() <= rows.max(1), "{} rows of {rows}", lines.len());
+    lines.iter().map(Line::text).collect::<Vec<_>>().join("\n")
 }
 
 #[test]
@@ -69,6 +76,7 @@ fn keys_typed_before_the_card_was_seen_never_answer_it() {
     let now = Instant::now();
     assert_eq!(press(&mut card, KeyCode::Char('y'), now), Deed::NotMine);
     card.drawn(now);
+    card.view(80, 24, (0, false), now);
     assert_eq!(press(&mut card, KeyCode::Char('y'), now + QUIET / 2), Deed::NotMine);
     // Somebody who goes on typing has not read it yet.
     assert_eq!(press(&mut card, KeyCode::Char('y'), now + QUIET), Deed::NotMine);
@@ -163,24 +171,164 @@ fn whole_words_and_enter_answer_and_one_answer_is_all() {
 }
 
 #[test]
-fn a_long_command_is_scrolled_and_its_end_is_seen_first() {
+fn of_a_long_command_the_beginning_and_the_end_are_seen_first() {
     let command = (0..60).map(|n| format!("echo {n}")).collect::<Vec<_>>().join("\n");
     let (mut card, now) = ready(exec(&command));
-    let text = |card: &mut Card| {
-        let (lines, _) = card.view(60, 14, (0, false), now);
-        assert!(lines.len() <= 14, "{}", lines.len());
-        lines.iter().map(Line::text).collect::<Vec<_>>().join("\n")
-    };
-    let first = text(&mut card);
-    assert!(
-        first.contains("isolation") && first.contains("echo 59") && !first.contains("echo 0\n"),
-        "{first}"
-    );
+    let first = text_of(&mut card, 60, 18, now);
+    for part in ["may run_shell_command run?", "asked by", "│ echo 0\n", "hidden ·", "echo 59", "isolation"]
+    {
+        assert!(first.contains(part), "{part}: {first}");
+    }
     press(&mut card, KeyCode::Home, now);
-    assert!(text(&mut card).contains("may run_shell_command run?"));
+    assert!(text_of(&mut card, 60, 14, now).contains("may run_shell_command run?"));
     press(&mut card, KeyCode::PageDown, now);
     press(&mut card, KeyCode::Down, now);
-    assert!(text(&mut card).contains("echo 9\n"));
+    assert!(text_of(&mut card, 60, 14, now).contains("echo 9\n"));
+    press(&mut card, KeyCode::End, now);
+    assert!(text_of(&mut card, 60, 14, now).contains("isolation"));
+}
+
+/// A change of one line in the middle of a file.
+fn edit() -> Arc<CallAsked> {
+    let context = |from: usize| (from..from + 3).map(|n| format!(" line {n}\n")).collect::<String>();
+    asked(ConfirmationDetail::Edit {
+        path: "/w/a.txt".into(),
+        diff: format!("--- a.txt\n+++ a.txt\n@@ -7,7 +7,7 @@\n{}-old\n+new\n{}", context(7), context(11)),
+        before: Some("old\n".to_owned()),
+        after: "new\n".to_owned(),
+    })
+}
+
+fn shown_once(asked: &Arc<CallAsked>, (columns, rows): (usize, usize)) -> (Card, String, Instant) {
+    let mut card = Card::new(asked.clone());
+    let now = Instant::now();
+    card.drawn(now);
+    let shown = text_of(&mut card, columns, rows, now + QUIET);
+    let widest = shown.lines().map(crate::text::width).max();
+    assert!(widest <= Some(columns), "{columns}x{rows}:\n{shown}");
+    (card, shown, now + QUIET)
+}
+
+#[test]
+fn what_would_happen_is_in_sight_however_small_the_window_is() {
+    let sizes = [(20, 2), (20, 4), (40, 2), (40, 3), (40, 4), (60, 5), (80, 7), (80, 12)];
+    for size in sizes {
+        let (mut card, shown, now) = shown_once(&exec("rm -rf precious"), size);
+        assert!(shown.contains("rm -rf precious") && shown.contains("Allow? y once"), "{size:?}:\n{shown}");
+        assert_eq!(alone(&mut card, 'y', now), Deed::Answer(Outcome::ProceedOnce));
+    }
+    for size in [(40, 7), (60, 8), (80, 8), (80, 12), (80, 20)] {
+        let (mut card, shown, now) = shown_once(&edit(), size);
+        for part in ["/w/a.txt", "│ -old", "│ +new", "Allow? y once"] {
+            assert!(shown.contains(part), "{part} in {size:?}:\n{shown}");
+        }
+        assert_eq!(alone(&mut card, 'y', now), Deed::Answer(Outcome::ProceedOnce));
+    }
+}
+
+#[test]
+fn a_long_change_is_allowed_by_its_ends_and_what_is_hidden_of_it() {
+    let lines: String = (0..60).map(|n| format!("+line {n}\n")).collect();
+    let asked = asked(ConfirmationDetail::Edit {
+        path: "/w/new.txt".into(),
+        diff: format!("--- new.txt\n+++ new.txt\n@@ -0,0 +1,60 @@\n{lines}"),
+        before: None,
+        after: lines.replace('+', ""),
+    });
+    let (mut card, shown, now) = shown_once(&asked, (80, 20));
+    for part in ["/w/new.txt", "│ +line 0\n", "hidden ·", "│ +line 59\n", "y once"] {
+        assert!(shown.contains(part), "{part}:\n{shown}");
+    }
+    assert_eq!(alone(&mut card, 'y', now), Deed::Answer(Outcome::ProceedOnce));
+}
+
+#[test]
+fn nobody_allows_what_they_have_not_gone_through() {
+    let long = (0..60).map(|n| format!("echo {n}")).collect::<Vec<_>>().join("\n");
+    let enter = KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE);
+    for (asked, size) in
+        [(exec(&long), (80, 16)), (exec(&long), (20, 5)), (edit(), (20, 4)), (edit(), (80, 4))]
+    {
+        let (mut card, mut shown, now) = shown_once(&asked, size);
+        let mut pages = 0;
+        while shown.contains("PgDn first") {
+            for key in ['y', 'a', 's', 't'] {
+                assert_eq!(alone(&mut card, key, now), Deed::Taken, "{key} in {size:?}:\n{shown}");
+            }
+            assert_eq!(card.key(enter, true, now), Deed::Taken);
+            // What follows before it is shown passes nothing by.
+            press(&mut card, KeyCode::PageDown, now);
+            press(&mut card, KeyCode::PageDown, now);
+            shown = text_of(&mut card, size.0, size.1, now);
+            pages += 1;
+        }
+        assert!((1..60).contains(&pages), "{pages} in {size:?}");
+        assert_eq!(alone(&mut card, 'y', now), Deed::Answer(Outcome::ProceedOnce), "{size:?}");
+    }
+    let (mut card, _, now) = shown_once(&exec(&long), (80, 16));
+    press(&mut card, KeyCode::End, now);
+    assert!(text_of(&mut card, 80, 16, now).contains("PgDn first"));
+    assert_eq!(alone(&mut card, 'y', now), Deed::Taken);
+    assert_eq!(alone(&mut card, 'n', now), Deed::Answer(Outcome::Cancel { reason: None }));
+}
+
+#[test]
+fn a_window_that_is_too_small_to_read_it_is_to_be_made_larger() {
+    for (asked, size) in [(edit(), (20, 2)), (edit(), (80, 3)), (exec("touch precious; rm -rf it"), (20, 2))]
+    {
+        let (mut card, shown, now) = shown_once(&asked, size);
+        assert!(shown.contains("Allow? Enlarge the"), "{size:?}:\n{shown}");
+        press(&mut card, KeyCode::PageDown, now);
+        text_of(&mut card, size.0, size.1, now);
+        assert_eq!(alone(&mut card, 'y', now), Deed::Taken, "{size:?}:\n{shown}");
+        text_of(&mut card, 80, 30, now);
+        assert_eq!(alone(&mut card, 'y', now), Deed::Answer(Outcome::ProceedOnce));
+    }
+}
+
+#[test]
+fn a_line_that_stays_is_not_shown_as_one_that_comes() {
+    let diff = "--- a\n+++ a\n@@ -1,2 +1,2 @@\n +stays\n--- goes\n+comes\n".to_owned();
+    let detail = ConfirmationDetail::Edit { path: "/w/a".into(), diff, before: None, after: String::new() };
+    let text = CardText::whole(&asked(detail.clone()).confirmation, 80).text;
+    let painted = paint::lines(&text, &detail, 80);
+    let deed: Vec<String> = painted.deed.iter().map(|row| painted.lines[*row].text()).collect();
+    let ends: Vec<&str> = deed.iter().filter_map(|row| row.split('│').nth(1)).collect();
+    assert_eq!(ends, [" /w/a", " --- goes", " +comes"]);
+}
+
+#[test]
+fn a_command_that_is_broken_into_rows_is_in_sight_before_all_keys_are() {
+    let mut card = Card::new(exec("touch precious; rm -rf /somewhere/else --no-preserve-root"));
+    let now = Instant::now();
+    card.drawn(now);
+    let shown = text_of(&mut card, 40, 6, now + QUIET);
+    for part in ["touch precious; rm -rf", "/somewhere/else", "--no-preserve-root", "Allow? y once"] {
+        assert!(shown.contains(part), "{part}:\n{shown}");
+    }
+    let long = (0..60).map(|n| format!("echo {n}")).collect::<Vec<_>>().join("\n");
+    let mut card = Card::new(exec(&long));
+    card.drawn(now);
+    let shown = text_of(&mut card, 60, 10, now + QUIET);
+    for part in ["│ echo 0\n", "hidden ·", "│ echo 59\n", "PgDn first: 54 rows unseen; n no, e edit"] {
+        assert!(shown.contains(part), "{part}:\n{shown}");
+    }
+}
+
+#[test]
+fn nobody_allows_what_was_never_in_sight() {
+    let mut card = Card::new(exec("rm -rf precious"));
+    let now = Instant::now();
+    card.drawn(now);
+    let now = now + QUIET;
+    assert!(text_of(&mut card, 80, 1, now).contains("Enlarge the window"));
+    for key in ['y', 'a', 's', 't'] {
+        assert_eq!(alone(&mut card, key, now), Deed::Taken, "{key}");
+    }
+    let enter = KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE);
+    assert_eq!(card.key(enter, true, now), Deed::Taken);
+    text_of(&mut card, 80, 2, now);
+    assert_eq!(alone(&mut card, 'y', now), Deed::Answer(Outcome::ProceedOnce));
 }
 
 #[test]

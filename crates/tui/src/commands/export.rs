@@ -64,7 +64,7 @@ fn is_there(path: &Path) -> Failure {
 impl Errand {
     /// The conversation into a file; its form is that of the name's ending.
     pub async fn export(self, words: String) -> Finding {
-        let (_, id) = self.session.ok_or_else(|| Failure::input("there is no session yet"))?;
+        let (session, id) = self.session.ok_or_else(|| Failure::input("there is no session yet"))?;
         let (file, over) = match words.strip_prefix(OVER) {
             Some(file) => (file.trim(), true),
             None => (words.as_str(), false),
@@ -76,6 +76,12 @@ impl Errand {
         let form = ExportForm::of_file(&path).ok_or_else(|| {
             Failure::input(format!("{} names no form: .md, .json or .html does", one_line(&name)))
         })?;
+        if let Some((now, _)) = session.snapshot().await
+            && now.contents.is_empty()
+            && now.client_calls.is_empty()
+        {
+            return Err(Failure::input("nothing was said yet: there is nothing to export"));
+        }
         let text = self.charla.sessions()?.export(&id, form, &Prices::new(&self.settings)).await?;
         let (exports, place) = (self.exports, path.clone());
         let writing = tokio::task::spawn_blocking(move || exports.write(&place, &text, over));

@@ -155,7 +155,8 @@ fn offer(candidate: Candidate, earlier: Option<(String, &charla::extensions::Con
     let item = |label: &str, choice| Item { label: label.to_owned(), detail: String::new(), choice };
     let items = vec![item("yes", Choice::Agree(offered)), item("no", Choice::Nothing)];
     let lines = lines.iter().flat_map(|line| plain(line)).collect();
-    Found::Question(lines, Picker::new(&title, items).with_keys(&['y', 'n']))
+    let picker = Picker::new(&title, items).with_keys(&['y', 'n']);
+    Found::Question(lines, picker.standing_at(|choice| *choice == Choice::Nothing))
 }
 
 fn told(all: &Extensions<'_>) -> Result<Vec<Line>, Failure> {

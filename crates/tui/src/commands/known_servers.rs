@@ -5,14 +5,16 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use charla::mcp::{ListedResource, ServerPrompt, Servers};
+use charla::mcp::{BegunArgument, ListedResource, ServerPrompt, Servers};
 use charla::session::server_prompts;
-use charla_proto::text::one_line;
+use charla_proto::text::{one_line, shell_quote, shell_split};
 
 use crate::composer::{Candidate, WordSource};
 
 /// So many resources are offered at once.
 const OFFERED: usize = 50;
+/// So many beginnings of arguments are remembered.
+const REMEMBERED: usize = 200;
 
 /// The servers of the session that is attached to.
 #[derive(Clone)]
@@ -27,6 +29,24 @@ struct Known {
     servers: Option<Servers>,
     /// The resources that were asked for, by server; empty until they have come.
     resources: BTreeMap<String, Vec<ListedResource>>,
+    /// What was proposed for arguments that were asked about; nothing until it has come.
+    proposed: BTreeMap<BegunArgument, Option<Vec<String>>>,
+}
+
+impl Known {
+    /// What is proposed for an argument; until that has come, what suits of the proposals for a shorter beginning.
+    fn values(&self, begun: &BegunArgument) -> Vec<String> {
+        let mut shorter = begun.clone();
+        loop {
+            if let Some(Some(values)) = self.proposed.get(&shorter) {
+                let suits = |value: &&String| shorter == *begun || value.starts_with(&begun.begun);
+                return values.iter().filter(suits).cloned().collect();
+            }
+            if shorter.begun.pop().is_none() {
+                return Vec::new();
+            }
+        }
+    }
 }
 
 impl KnownServers {
@@ -37,7 +57,7 @@ impl KnownServers {
 
     /// These are the session's from now on.
     pub fn follow(&self, servers: Option<Servers>) {
-        *self.lock() = Known { servers, resources: BTreeMap::new() };
+        *self.lock() = Known { servers, ..Known::default() };
     }
 
     fn lock(&self) -> MutexGuard<'_, Known> {
@@ -59,6 +79,9 @@ impl KnownServers {
         };
         let Some((_, one)) = prompts.into_iter().find(|(known, _)| known == name) else { return Vec::new() };
         let last = behind.rsplit(char::is_whitespace).next().unwrap_or_default();
+        if let Some(begun) = begun_argument(&one, behind, last) {
+            return self.values(begun);
+        }
         // Words fill arguments by their place, too: what begins none is sent as it is.
         let is_open = |text: &str| last.starts_with('-') && !behind.contains(text) && text.starts_with(last);
         let help = |required| if required { "needed" } else { "may be left out" };
@@ -66,6 +89,29 @@ impl KnownServers {
         let arguments = arguments.map(|known| (format!("--{}=", known.name), help(known.required)));
         let open = arguments.filter(|(text, _)| is_open(text));
         open.map(|(text, help)| Candidate { text, help: help.to_owned(), is_whole: false }).collect()
+    }
+
+    /// What the server proposes for an argument, as far as it is known; asks for it where nobody has.
+    fn values(&self, begun: BegunArgument) -> Vec<Candidate> {
+        let mut known = self.lock();
+        let text = |value: String| format!("--{}={}", begun.argument, shell_quote(&value));
+        let candidate = |text| Candidate { text, ..Candidate::default() };
+        let candidates = known.values(&begun).into_iter().take(OFFERED).map(text).map(candidate).collect();
+        if !known.proposed.contains_key(&begun)
+            && let Some(servers) = known.servers.clone()
+        {
+            if known.proposed.len() >= REMEMBERED {
+                known.proposed.clear();
+            }
+            known.proposed.insert(begun.clone(), None);
+            let asking = self.clone();
+            tokio::spawn(async move {
+                let values = servers.completions(&begun).await;
+                asking.lock().proposed.insert(begun, Some(values));
+                (asking.found_more)();
+            });
+        }
+        candidates
     }
 
     /// The resources of a server, as far as they are known; asks for them where nobody has.
@@ -85,6 +131,20 @@ impl KnownServers {
         }
         Vec::new()
     }
+}
+
+/// The argument that is being typed at the end of what stands behind a prompt's name: `--name=beginning`.
+fn begun_argument(one: &ServerPrompt, behind: &str, last: &str) -> Option<BegunArgument> {
+    let named = |word: &str| {
+        let (name, value) = word.strip_prefix("--")?.split_once('=')?;
+        let is_known = one.prompt.arguments.iter().any(|known| known.name == name);
+        is_known.then(|| (name.to_owned(), value.to_owned()))
+    };
+    let (argument, begun) = named(last)?;
+    let before = behind.strip_suffix(last).unwrap_or_default();
+    let others = shell_split(before).unwrap_or_default().iter().filter_map(|word| named(word)).collect();
+    let (server, prompt) = (one.server.clone(), one.prompt.name.clone());
+    Some(BegunArgument { server, prompt, argument, begun, others })
 }
 
 fn command(name: &str, one: &ServerPrompt) -> Candidate {

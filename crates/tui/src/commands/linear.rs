@@ -24,7 +24,7 @@ pub enum Linear {
 const ELSEWHERE: [(Slash, &str); 7] = [
     (Slash::Rewind, "`charla rewind`"),
     (Slash::Resume, "`charla --resume ID`; `charla sessions` lists them"),
-    (Slash::Fork, "`charla --resume ID --fork`"),
+    (Slash::Fork, "`charla --fork ID`"),
     (Slash::Copy, "/export FILE"),
     (Slash::Theme, "nothing: there are no colours here"),
     (Slash::Thoughts, "the flag --thoughts"),
@@ -38,6 +38,10 @@ pub fn linear(line: &str, errand: Errand, mode: ApprovalMode, window: Option<u32
         Err(problem) => return Linear::Tell(vec![problem]),
     };
     if let Some((_, instead)) = ELSEWHERE.iter().find(|(other, _)| *other == slash) {
+        let instead = match (slash, &errand.session) {
+            (Slash::Fork, Some((_, id))) => instead.replace("ID", id),
+            _ => (*instead).to_owned(),
+        };
         return Linear::Tell(vec![format!("this needs a screen; without one there is {instead}")]);
     }
     let rest = rest.to_owned();
@@ -84,10 +88,9 @@ fn find(finding: impl Future<Output = Result<Found, Failure>> + Send + 'static) 
 
 /// The commands that there are without a screen.
 fn commands() -> Vec<String> {
-    let is_here =
-        |name: &str| parse(name).is_ok_and(|(slash, _)| ELSEWHERE.iter().all(|(other, _)| *other != slash));
-    let here = help().filter(|(name, _)| is_here(name.as_str()));
-    here.map(|(name, about)| format!("{name}: {about}"))
+    let here = help().filter(|help| ELSEWHERE.iter().all(|(other, _)| *other != help.slash));
+    // What was changed is taken up by the next start.
+    here.map(|help| format!("{}: {}", help.name.replace("|reload", ""), help.about))
         .chain(["!COMMAND: run a command yourself".to_owned()])
         .collect()
 }
@@ -98,10 +101,8 @@ impl Found {
         match self {
             Found::Lines(lines) => lines.iter().map(|line| line.text()).collect(),
             Found::Choice(picker) => picker.words(),
-            Found::Question(lines, _) => {
-                let elsewhere = "this needs a screen; without one there is `charla extensions`".to_owned();
-                lines.iter().map(|line| line.text()).chain([elsewhere]).collect()
-            }
+            Found::Listing(named) => named.iter().map(|(name, about)| format!("{name}: {about}")).collect(),
+            Found::Question(lines, _) => lines.iter().map(|line| line.text()).collect(),
             Found::Changed(lines) => {
                 let later = "it holds from the next start of charla on".to_owned();
                 lines.iter().map(|line| line.text()).chain([later]).collect()

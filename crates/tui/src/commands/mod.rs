@@ -217,9 +217,23 @@ fn names() -> impl Iterator<Item = &'static str> {
     TABLE.iter().flat_map(|row| std::iter::once(row.name).chain(row.also.iter().copied()))
 }
 
+/// A command in `/help`.
+pub struct Help {
+    /// Which one.
+    pub slash: Slash,
+    /// Its names, and what it takes.
+    pub name: String,
+    /// What it does.
+    pub about: &'static str,
+}
+
 /// Every command with what it takes and does.
-pub fn help() -> impl Iterator<Item = (String, &'static str)> {
-    TABLE.iter().map(|row| (format!("/{} {}", row.name, row.takes).trim_end().to_owned(), row.help))
+pub fn help() -> impl Iterator<Item = Help> {
+    TABLE.iter().map(|row| {
+        let others = row.also.iter().map(|name| format!(", /{name}")).collect::<String>();
+        let name = format!("/{}{others} {}", row.name, row.takes).trim_end().to_owned();
+        Help { slash: row.slash, name, about: row.help }
+    })
 }
 
 /// Completes the names of commands.
@@ -243,7 +257,11 @@ impl WordSource for Names {
         if typed.contains(char::is_whitespace) {
             return self.servers.commands(typed);
         }
-        let own = TABLE.iter().map(|row| (row.name, row.help, row.takes.is_empty()));
+        let own = TABLE.iter().flat_map(|row| {
+            // Other names are for those who begin to type them.
+            let also = row.also.iter().filter(|_| !typed.is_empty());
+            std::iter::once(&row.name).chain(also).map(|name| (*name, row.help, row.takes.is_empty()))
+        });
         let custom = self.custom.iter().map(|(name, about)| (name.as_str(), about.as_str(), false));
         let mut named: Vec<_> = own.chain(custom).filter(|(name, ..)| name.starts_with(typed)).collect();
         // What is typed in full is meant, though longer names begin with it.
@@ -282,6 +300,9 @@ mod tests {
         assert_eq!(all.len(), count);
         let names = Names::with(&[], KnownServers::new(std::sync::Arc::new(|| {})));
         assert!(names.candidates("mo").iter().map(|one| one.text.as_str()).eq(["/model", "/mode"]));
+        assert!(names.candidates("se").iter().map(|one| one.text.as_str()).eq(["/sessions", "/settings"]));
+        assert!(names.candidates("").iter().all(|one| one.text != "/sessions"));
+        assert!(help().any(|help| help.name == "/resume, /sessions [ID]"));
     }
 
     #[test]

@@ -24,6 +24,8 @@ use crate::text::{Line, Role};
 pub enum Found {
     /// Rows.
     Lines(Vec<Line>),
+    /// Names, and what they stand for.
+    Listing(Vec<(String, String)>),
     /// A choice.
     Choice(Picker<Choice>),
     /// Rows, and a choice about them.
@@ -93,11 +95,11 @@ impl Errand {
     pub async fn tools(self) -> Finding {
         let mut notices: Vec<Notice> = Vec::new();
         let preview = self.preview(&mut notices).await?;
-        let line = |tool: &std::sync::Arc<charla_proto::FunctionDeclaration>| {
+        let told = preview.tools.iter().map(|tool| {
             let about = tool.description.lines().next().unwrap_or_default();
-            Line::of(Role::Accent, &format!("{:<20} ", tool.name)).then(Line::plain(&one_line(about)))
-        };
-        Ok(Found::Lines(preview.tools.iter().map(line).collect()))
+            (one_line(&tool.name), one_line(about))
+        });
+        Ok(Found::Listing(told.collect()))
     }
 
     /// What the model is told before anything is said.
@@ -260,9 +262,15 @@ impl Errand {
         Ok(Found::Lines(lines))
     }
 
-    /// Everything that a run stands on.
+    /// Everything that a run stands on, with the model that answers here.
     pub async fn doctor(self) -> Finding {
-        let checkup = Checkup::of(&self.charla).await;
+        let model = Some(self.current_model().await).filter(|model| !model.is_empty());
+        let overrides = model.map(|model| settings::Override {
+            key: &["model", "name"],
+            value: model.into(),
+            source: "this session",
+        });
+        let checkup = Checkup::of(&self.charla, overrides.into_iter().collect()).await;
         Ok(Found::Lines(plain(&doctor::in_words(&checkup))))
     }
 }

@@ -70,8 +70,13 @@ type Rows = Vec<Line>;
 
 impl Blocks {
     pub fn new(layout: Layout) -> Self {
-        let layout = Layout { columns: layout.columns.max(2), ..layout };
+        let layout = least(layout);
         Self { layout, containers: Vec::new(), leaf: Leaf::None, gap: None, has_begun: false }
+    }
+
+    /// What is not laid out yet is laid out so.
+    pub fn resize(&mut self, layout: Layout) {
+        self.layout = least(layout);
     }
 
     /// Takes a line.
@@ -379,6 +384,11 @@ impl Container {
             other => other.blanks(),
         }
     }
+}
+
+/// No layout has fewer columns than a wide character takes.
+fn least(layout: Layout) -> Layout {
+    Layout { columns: layout.columns.max(2), ..layout }
 }
 
 /// What stands in an item, if a line goes on with it. A list in a list may be indented by two blanks only.

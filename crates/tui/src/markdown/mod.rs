@@ -62,6 +62,11 @@ impl Stream {
         std::mem::take(&mut self.done)
     }
 
+    /// What is not finished, and what is to come, is laid out so.
+    pub fn resize(&mut self, layout: Layout) {
+        self.blocks.resize(layout);
+    }
+
     /// What is not finished, as it looks now.
     pub fn tail(&self) -> Vec<Line> {
         self.open_part().end()

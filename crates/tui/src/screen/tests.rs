@@ -130,3 +130,26 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn rows_that_never_change_stay_where_they_are_when_the_terminal_becomes_smaller() {
+    let size = |columns, rows| Size { columns, rows };
+    let settled = rows(&["one", "two"]);
+    let shown = |narrowing| {
+        let mut screen = Screen::new(size(20, 6), narrowing);
+        screen.frame(Vec::new(), rows(&["one", "two", "open", "> "]), Place { row: 3, column: 2 });
+        screen
+    };
+    for (narrowing, smaller, kept) in [
+        (Narrowing::Breaks, size(10, 6), 2),
+        (Narrowing::Breaks, size(20, 4), 2),
+        (Narrowing::Breaks, size(30, 6), 0),
+        (Narrowing::Cuts, size(10, 6), 0),
+    ] {
+        let (bytes, stay) = shown(narrowing).resize(smaller, &settled);
+        assert_eq!(stay, kept, "{smaller:?}");
+        let up = 3 - kept;
+        assert!(bytes.starts_with(&format!("\r\u{1b}[{up}A")), "{bytes:?}");
+    }
+    assert_eq!(shown(Narrowing::Breaks).resize(size(10, 6), &rows(&["other"])).1, 0);
+}

@@ -116,6 +116,26 @@ impl Answer {
         lines
     }
 
+    /// The rows that never change, as they stand on the screen.
+    pub fn settled(&self, shows_thoughts: bool, now: Instant) -> Vec<Line> {
+        let thoughts = match self.spilled {
+            0 => self.thoughts.summary(shows_thoughts, self.layout.columns, now),
+            _ => Vec::new(),
+        };
+        // Thoughts that are shown whole are so at the end alone.
+        match thoughts.len() > 1 {
+            true => Vec::new(),
+            false => thoughts.into_iter().chain(self.held.iter().cloned()).collect(),
+        }
+    }
+
+    /// So many of these stay where they are; the last of them.
+    pub fn leave(&mut self, count: usize, shows_thoughts: bool, now: Instant) -> Option<Line> {
+        let before = self.settled(shows_thoughts, now).len().saturating_sub(self.held.len());
+        self.spilled += count;
+        self.held.drain(..count.saturating_sub(before)).next_back()
+    }
+
     /// The step is over, and these were its words, or those that came: all its rows, for good. The next step begins.
     pub fn end(&mut self, words: Option<&str>, shows_thoughts: bool, now: Instant) -> Vec<Line> {
         let mut lines = match self.spilled {
@@ -151,9 +171,18 @@ impl Answer {
     /// The terminal has another width: what is still to come is laid out for it.
     pub fn resize(&mut self, columns: usize, now: Instant) {
         self.layout = layout(columns);
-        if self.spilled == 0 {
-            let words = std::mem::take(&mut self.text);
-            self.say_all(&words, now);
+        if self.spilled > 0 {
+            // The beginning is in the scrollback: the rows that are left are broken anew, and the rest goes on behind them.
+            self.stream.resize(self.layout);
+            let held = std::mem::take(&mut self.held);
+            self.held = held.iter().flat_map(|line| line.wrap(columns)).collect();
+            return;
+        }
+        let words = std::mem::take(&mut self.text);
+        self.stream = Stream::new(self.layout);
+        self.held.clear();
+        if !words.is_empty() {
+            self.say(&words, now);
         }
     }
 }
@@ -173,7 +202,8 @@ impl Thoughts {
         if self.text.trim().is_empty() {
             return Vec::new();
         }
-        let mut lines = vec![self.head("thinking", now).truncate(columns)];
+        let word = if self.ended.is_some() { "thought for" } else { "thinking" };
+        let mut lines = vec![self.head(word, now).truncate(columns)];
         if is_open {
             let from = self.text.char_indices().rev().nth(THOUGHT_TAIL).map_or(0, |(at, _)| at);
             let rows = rows(self.text.get(from..).unwrap_or_default(), columns);
@@ -199,4 +229,51 @@ fn rows(text: &str, columns: usize) -> Vec<Line> {
     let margin = Line::of(Role::Border, "  ┆ ");
     let lines = text.lines().filter(|line| !line.trim().is_empty());
     lines.flat_map(|line| Line::of(Role::Dim, line).wrap_behind(columns, &margin, &margin)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn widest(lines: &[Line]) -> usize {
+        lines.iter().map(Line::width).max().unwrap_or(0)
+    }
+
+    #[test]
+    fn an_answer_after_a_resize_is_laid_out_for_the_new_width() {
+        let now = Instant::now();
+        let mut answer = Answer::new(40);
+        answer.resize(80, now);
+        answer.say(&"word ".repeat(40), now);
+        let lines = answer.end(None, false, now);
+        assert!(widest(&lines) > 70, "{lines:?}");
+    }
+
+    #[test]
+    fn rows_that_are_left_where_they_stand_are_not_said_again() {
+        let now = Instant::now();
+        let mut answer = Answer::new(80);
+        answer.say("one\n\ntwo\n\nthree", now);
+        let settled = answer.settled(false, now);
+        assert_eq!(settled, answer.live(false, now)[..settled.len()]);
+        answer.leave(settled.len(), false, now);
+        answer.resize(40, now);
+        let rest: Vec<String> = answer.end(None, false, now).iter().map(Line::text).collect();
+        assert_eq!(rest.join("").trim(), "three");
+    }
+
+    #[test]
+    fn what_follows_rows_in_the_scrollback_is_laid_out_for_the_new_width() {
+        let now = Instant::now();
+        let mut answer = Answer::new(80);
+        answer.say(&format!("{}\n\n", "word ".repeat(100)), now);
+        assert!(!answer.spill(2, false, now).is_empty());
+        answer.resize(40, now);
+        assert!(widest(&answer.live(false, now)) <= 40);
+        answer.say("| one | two |\n|---|---|\n", now);
+        answer.say(&format!("| {} | {} |\n\nEnd.", "first ".repeat(8), "second ".repeat(8)), now);
+        let lines = answer.end(None, false, now);
+        assert!(widest(&lines) <= 40, "{lines:?}");
+        assert_eq!(lines.iter().map(|line| line.text().matches("word").count()).sum::<usize>(), 100 - 32);
+    }
 }

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 use charla::session::COMMAND_TOOL;
 use charla_proto::text::one_line;
 use charla_proto::{Args, CallEnded, CallStatus, Display, FunctionCall, Todo, TodoStatus, ToolErrorKind};
+use charla_terminal::call::about;
 use charla_terminal::excerpt::{Excerpt, last_state};
 use charla_terminal::wording;
-use serde_json::Value;
 
 use super::spinner;
 use crate::diff;
@@ -25,20 +25,6 @@ const LONGEST: usize = 2000;
 const LEAST: usize = 8;
 /// How long something may take before its time is shown.
 const SHORT: Duration = Duration::from_secs(1);
-
-/// The arguments that say best what a call is about, in the order they are looked for.
-const TELLING: [&str; 10] = [
-    "command",
-    "file_path",
-    "path",
-    "dir_path",
-    "absolute_path",
-    "pattern",
-    "url",
-    "prompt",
-    "query",
-    "fact",
-];
 
 /// A call of the step under way.
 #[derive(Debug)]
@@ -184,30 +170,6 @@ impl CallCell {
     }
 }
 
-/// What a call is about, on one line: the argument that tells most, else all of them.
-fn about(args: &Args) -> String {
-    let telling = TELLING.iter().find_map(|name| args.get(*name)?.as_str());
-    let text = match telling {
-        Some(text) => text.to_owned(),
-        None if args.is_empty() => String::new(),
-        None => match args.values().next() {
-            Some(Value::String(only)) if args.len() == 1 => only.clone(),
-            Some(Value::Array(items)) if args.len() == 1 => listed(items),
-            _ => serde_json::to_string(args).unwrap_or_default(),
-        },
-    };
-    one_line(&clipped(text.trim()))
-}
-
-/// A list in words: what is asked, the steps, the names.
-fn listed(items: &[Value]) -> String {
-    let words = |item: &Value| {
-        let telling = ["question", "description"].iter().find_map(|name| item.get(name)?.as_str());
-        telling.or_else(|| item.as_str()).map(str::to_owned).unwrap_or_else(|| item.to_string())
-    };
-    items.iter().map(words).collect::<Vec<_>>().join(" · ")
-}
-
 fn clipped(text: &str) -> String {
     text.chars().take(LONGEST).collect()
 }
@@ -220,7 +182,15 @@ fn tail(text: &str, columns: usize) -> Vec<Line> {
 }
 
 fn behind_margin(line: Line, columns: usize) -> Line {
-    Line::of(Role::Border, "  │ ").then(line).truncate(columns)
+    margin().then(line).truncate(columns)
+}
+
+fn broken(line: &Line, columns: usize) -> Vec<Line> {
+    line.wrap_behind(columns, &margin(), &margin())
+}
+
+fn margin() -> Line {
+    Line::of(Role::Border, "  │ ")
 }
 
 /// What a call has come to.
@@ -229,13 +199,18 @@ fn result(ended: &CallEnded, columns: usize) -> Vec<Line> {
     match &ended.display {
         Some(Display::Diff { diff, .. }) if !failed => change(diff, columns),
         Some(Display::Todos { items }) => {
-            items.iter().map(|item| behind_margin(todo(item), columns)).collect()
+            items.iter().flat_map(|item| broken(&todo(item), columns)).collect()
         }
         _ if is_said_elsewhere(ended) => Vec::new(),
         Some(Display::Command { output, .. }) if !failed => match output.is_empty() {
             true => vec![behind_margin(Line::of(Role::Dim, "(no output)"), columns)],
             false => preview(output, Role::Dim, ended, columns),
         },
+        // What the person themselves said, all of it.
+        Some(table @ Display::Table { .. }) if !failed => {
+            let text = table.to_text();
+            text.lines().flat_map(|row| broken(&Line::of(Role::Dim, &clipped(row)), columns)).collect()
+        }
         Some(display) if !failed => preview(&display.to_text(), Role::Dim, ended, columns),
         _ => {
             let role = if ended.status == CallStatus::Error { Role::Failure } else { Role::Dim };

@@ -214,6 +214,20 @@ impl Transcript {
         self.calls.iter().find(|cell| cell.id == call).map(|cell| &cell.args)
     }
 
+    /// The rows that never change and were not handed out, from the first on.
+    pub fn settled(&self, now: Instant) -> Vec<Line> {
+        let held = self.answer.settled(self.shows_thoughts, now);
+        self.finished.iter().cloned().chain(held).collect()
+    }
+
+    /// So many of them stand where they belong.
+    pub fn leave(&mut self, count: usize, now: Instant) {
+        let finished = count.min(self.finished.len());
+        let last = self.finished.drain(..finished).next_back();
+        let held = self.answer.leave(count - finished, self.shows_thoughts, now);
+        self.is_parted = held.or(last).map_or(self.is_parted, |line| line.is_empty());
+    }
+
     /// The terminal has another width.
     pub fn resize(&mut self, columns: usize, now: Instant) {
         self.columns = columns;
@@ -316,8 +330,7 @@ impl Transcript {
     /// A person should know an answer of the smallest model from others.
     fn mark_small(&mut self, content: &Content) {
         let origin = content.origin.as_ref();
-        if origin.is_some_and(|origin| engine::is_built_in(&format!("{}/{}", origin.provider, origin.model)))
-        {
+        if origin.is_some_and(|origin| engine::is_built_in(&origin.name())) {
             let advises = !std::mem::replace(&mut self.advised, true);
             self.tell(Role::Dim, &wording::small_answer(advises));
             self.part();
