@@ -32,6 +32,8 @@ pub(crate) fn words(hint: &Hint) -> String {
         Hint::TrustWorkspace => "look at what the workspace would set and trust it: `charla trust`",
         Hint::ShowWorkspaceContent => "look at the workspace's content and its hash: `charla trust`",
         Hint::TrustAgain => "remove the file of trusted workspaces and trust them anew",
+        Hint::ListQuestions => "`charla approvals` lists what waits, with its ids",
+        Hint::NameRuleFiles => "name rule files that exist",
         Hint::ListSessions => "Agent.sessions() lists all of them",
         Hint::NameSession => "name a session by its id",
         Hint::ListMessages | Hint::ListTurns => "`charla sessions show ID` lists its messages and turns",

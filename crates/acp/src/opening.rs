@@ -107,7 +107,7 @@ struct Opening<'a> {
 
 impl Opening<'_> {
     async fn open(&self, id: String, begin: Begin, shown: bool) -> Result<Arc<EditorSession>, Refused> {
-        let charla = self.work.charla.in_workspace(&self.folder);
+        let charla = self.work.charla.in_workspace(&self.folder).with_dotenv();
         let mut notices: Vec<Notice> = Vec::new();
         let effective = charla.settings(self.work.overrides.clone(), &TrustDemand::default())?;
         notices.extend(effective.notices.iter().cloned());

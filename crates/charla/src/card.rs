@@ -134,12 +134,12 @@ impl Card {
             }
             ConfirmationDetail::Mcp { server, tool, args } => {
                 let args = serde_json::to_string_pretty(args).unwrap_or_default();
-                self.rows("with", &args, COMMAND);
                 self.rows(
                     "calls",
                     &format!("{} of the server {}", one_line(tool), one_line(server)),
                     COMMAND,
                 );
+                self.rows("with", &args, COMMAND);
             }
             ConfirmationDetail::AskUser { .. } => {}
         }

@@ -24,7 +24,8 @@ pub fn with_dotenv(environment: Environment) -> Environment {
     let home = environment.gemini_home();
     let own = home.as_deref().and_then(Path::parent).and_then(|folder| in_folder(folder, |_| true));
     let own = own.map(|text| variables(&text)).unwrap_or_default();
-    environment.with_missing(keys).with_missing(own)
+    // A key that is empty is none, and hides none.
+    environment.without_empty(is_key).with_missing(keys).with_missing(own)
 }
 
 /// What the workspace's file says. It is not opened before its user trusts it, and not where it is a link out of there.
@@ -100,7 +101,7 @@ mod tests {
         )
         .unwrap();
         let surroundings = || {
-            let mut environment = Environment::of([("ANTHROPIC_API_KEY", "set")]);
+            let mut environment = Environment::of([("ANTHROPIC_API_KEY", "set"), ("OPENAI_API_KEY", "")]);
             (environment.home, environment.directory) = (Some(home.clone()), work.clone());
             let environment = with_dotenv(environment);
             let names = ["OPENAI_API_KEY", "OPENAI_BASE_URL", "GEMINI_API_KEY", "ANTHROPIC_API_KEY"];

@@ -103,6 +103,12 @@ impl Environment {
         self
     }
 
+    /// The same surroundings without those of these variables that are empty.
+    pub(crate) fn without_empty(mut self, are_meant: impl Fn(&str) -> bool) -> Self {
+        self.variables.retain(|name, value| !(value.is_empty() && are_meant(name)));
+        self
+    }
+
     /// The folders of this name in which a user keeps something for agents: in Charla's home, Gemini CLI's, and these folders
     /// of the home. On somebody else's machine only the first counts.
     pub(crate) fn folders_of_user(&self, name: &str, of_others: &[&str]) -> Vec<PathBuf> {

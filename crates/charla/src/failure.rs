@@ -33,6 +33,8 @@ pub enum FailureKind {
     AuthType,
     /// The workspace is not trusted.
     Untrusted,
+    /// Commands cannot be confined here, and must be.
+    Sandbox,
     /// Things are not as they are needed: nothing was changed.
     Conflict,
     /// A limit ended the turn.
@@ -55,6 +57,7 @@ impl FailureKind {
             // The word that scripts for Gemini CLI look for.
             FailureKind::AuthType => "Error",
             FailureKind::Untrusted => "untrusted",
+            FailureKind::Sandbox => "sandbox",
             FailureKind::Conflict => "conflict",
             FailureKind::Limit => "limit",
             FailureKind::System => "system",

@@ -53,6 +53,8 @@ pub enum Hint {
     NameSession,
     /// Look at a session's messages and their numbers.
     ListMessages,
+    /// Look at the questions that wait for an answer.
+    ListQuestions,
     /// Look at a session's turns and their numbers.
     ListTurns,
     /// Remove a session that is of no use any more.
@@ -67,6 +69,8 @@ pub enum Hint {
     NameTools,
     /// Name the tools that need not ask.
     AllowTools,
+    /// Name files of rules that can be read.
+    NameRuleFiles,
     /// Name folders that exist.
     NameFolders,
     /// Offer tools to a model that called none, or ask it again.

@@ -223,6 +223,11 @@ impl Charla {
         Self { environment: self.environment.in_workspace(folder), ..self.clone() }
     }
 
+    /// The same with the variables of `.env` files, as [`with_dotenv`] reads them.
+    pub fn with_dotenv(self) -> Self {
+        Self { environment: with_dotenv(self.environment.clone()), ..self }
+    }
+
     /// The user's surroundings.
     pub fn environment(&self) -> &Environment {
         &self.environment

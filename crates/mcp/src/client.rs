@@ -220,10 +220,10 @@ impl Driver {
     /// What the server said last on its standard error is most often the reason.
     async fn with_complaint(self, why: String) -> String {
         let complaint = match self.transport.complaints {
-            Some(complaints) => complaints.last_line().await,
+            Some(complaints) => complaints.last_lines().await,
             None => None,
         };
-        complaint.map_or_else(|| why.clone(), |line| format!("{why}: {line}"))
+        complaint.map_or_else(|| why.clone(), |lines| format!("{why}: {lines}"))
     }
 
     fn command(&mut self, command: Command) -> Result<(), String> {

@@ -10,8 +10,10 @@
 mod attendance;
 mod call;
 mod client;
+mod completions;
 mod config;
 mod elicitation;
+mod file_uri;
 mod find;
 mod form;
 mod listing;
@@ -28,6 +30,7 @@ mod tool;
 mod transport;
 
 pub use client::RequestError;
+pub use completions::BegunArgument;
 pub use config::{Endpoint, HttpForm, Reach, ServerCommand, ServerConfig};
 pub use listing::{ListedPrompt, ListedTool, Listing, PromptArgument};
 pub use message::RpcError;

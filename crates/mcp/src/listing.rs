@@ -34,6 +34,8 @@ pub struct Listing {
     pub prompts: Vec<ListedPrompt>,
     /// It has resources.
     pub has_resources: bool,
+    /// It proposes values for arguments of prompts.
+    pub has_completions: bool,
     /// Why some of its tools were left out, in words.
     pub left_out: Vec<String>,
     /// The tools as it told them, to be remembered.
@@ -77,6 +79,7 @@ pub(crate) struct Offers {
     pub(crate) tools: bool,
     pub(crate) prompts: bool,
     pub(crate) resources: bool,
+    pub(crate) completions: bool,
 }
 
 impl Offers {
@@ -90,6 +93,7 @@ impl Offers {
             tools: has("tools") || !(has("prompts") || has("resources")),
             prompts: has("prompts"),
             resources: has("resources"),
+            completions: has("completions"),
         }
     }
 }
@@ -111,6 +115,7 @@ impl Listing {
             listing.prompts = prompts.iter().filter_map(prompt).collect();
         }
         listing.has_resources = offers.resources;
+        listing.has_completions = offers.completions;
         Ok(listing)
     }
 

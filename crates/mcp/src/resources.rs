@@ -8,13 +8,14 @@ use charla_proto::{
     Args, BoxFuture, Display, Effect, FunctionDeclaration, Invocation, Lane, Part, Prepared, ToolContext,
     ToolError, ToolErrorKind, ToolOutput,
 };
+use futures_util::future::join_all;
 use serde_json::{Value, json};
 
 use crate::attendance::Attendance;
 use crate::call::{plan, unless_cancelled};
 use crate::listing::pages;
 use crate::result::{marked, resource_output};
-use crate::server::Link;
+use crate::server::{Link, State};
 use crate::servers::Servers;
 use crate::tool::{declaration, failure, text_arg};
 
@@ -25,6 +26,25 @@ pub(crate) const READ: &str = "read_mcp_resource";
 const READING: &str = "resources/read";
 /// So many resources of a server are listed.
 const MOST_LISTED: usize = 200;
+
+/// The tool about resources that a model means by this name, where a server has some or may turn out to.
+pub(crate) fn tool_about(servers: &Servers, name: &str) -> Option<Arc<dyn Tool>> {
+    let may_have = |link: &Arc<Link>| link.listing().has_resources || link.status().state == State::Starting;
+    if !servers.links().iter().any(may_have) {
+        return None;
+    }
+    match name {
+        LIST => Some(Arc::new(ListResources::new(servers.clone()))),
+        READ => Some(Arc::new(ReadResource::new(servers.clone()))),
+        _ => None,
+    }
+}
+
+/// Waits for the start of this server, or of all: what they have is known then.
+async fn settled(servers: &Servers, only: Option<&str>) {
+    let wanted = servers.links().iter().filter(|link| only.is_none_or(|only| only == link.config.name));
+    join_all(wanted.map(|link| link.settled())).await;
+}
 
 /// Lists what servers have to read.
 pub(crate) struct ListResources {
@@ -62,6 +82,7 @@ impl Tool for ListResources {
 }
 
 async fn list(servers: Servers, only: Option<String>) -> ToolOutput {
+    settled(&servers, only.as_deref()).await;
     let mut said = Vec::new();
     let wanted = |link: &&Arc<Link>| only.as_ref().is_none_or(|only| *only == link.config.name);
     for link in servers.links().iter().filter(wanted).filter(|link| link.listing().has_resources) {
@@ -85,13 +106,28 @@ async fn list(servers: Servers, only: Option<String>) -> ToolOutput {
 }
 
 async fn resources(link: &Link) -> Result<Vec<String>, ToolError> {
-    let line = |resource: &Value| {
+    let line = |resource: &Value, address: &str| {
         let (uri, name, about) =
-            (text(resource, "uri"), text(resource, "name"), text(resource, "description"));
+            (text(resource, address), text(resource, "name"), text(resource, "description"));
         let line: String = format!("{uri} {name} {about}").chars().take(300).collect();
         one_line(line.trim_end())
     };
-    Ok(listed(link).await?.iter().map(line).collect())
+    let mut lines: Vec<String> = listed(link).await?.iter().map(|one| line(one, "uri")).collect();
+    let templates = templates(link).await;
+    if !templates.is_empty() {
+        lines.push("Addresses to be filled in where braces are:".to_owned());
+        lines.extend(templates.iter().map(|one| line(one, "uriTemplate")));
+    }
+    Ok(lines)
+}
+
+/// The forms of addresses that a server knows beside those it lists; none where it does not tell.
+async fn templates(link: &Link) -> Vec<Value> {
+    let Ok(client) = link.ready().await else { return Vec::new() };
+    let all = pages(&client, "resources/templates/list", "resourceTemplates").await;
+    let mut all = all.unwrap_or_default();
+    all.truncate(MOST_LISTED);
+    all
 }
 
 /// The resources as a server lists them.
@@ -152,7 +188,9 @@ impl Tool for ReadResource {
     ) -> BoxFuture<'a, Result<Box<dyn Invocation>, ToolError>> {
         Box::pin(async move {
             let uri = text_arg(&args, "uri")?;
-            let link = self.link(args.get("server").and_then(Value::as_str))?;
+            let server = args.get("server").and_then(Value::as_str);
+            settled(&self.servers, server).await;
+            let link = self.link(server)?;
             if let Some(why) = self.servers.withholds(&uri) {
                 let message = format!("{} {why}. Only the user can change that.", one_line(&uri));
                 return Err(ToolError::new(ToolErrorKind::DeniedByRule, message));

@@ -11,11 +11,12 @@ use futures_util::future::join_all;
 use serde_json::Value;
 
 use crate::config::ServerConfig;
+use crate::file_uri::is_ambiguous;
 use crate::find::FindTools;
 use crate::listing::ListedPrompt;
 use crate::naming::{declared_name, server_prefix};
 use crate::ports::Http;
-use crate::resources::{ListResources, ReadResource};
+use crate::resources::{ListResources, ReadResource, tool_about};
 use crate::server::{Link, Server, State, Surroundings, Withhold};
 use crate::tool::{AwaitedTool, ServerTool, is_named};
 
@@ -81,8 +82,11 @@ impl Servers {
         Self { inner: Arc::new(inner) }
     }
 
-    /// Why a resource must not be read, in words that follow its address: it is a file that is kept back.
+    /// Why a resource must not be read, in words that follow its address: it is a file that is kept back, or may be one.
     pub(crate) fn withholds(&self, uri: &str) -> Option<String> {
+        if is_ambiguous(uri) {
+            return Some("can be read as the address of more than one file".to_owned());
+        }
         (self.inner.withhold)(&file_address(uri)?)
     }
 
@@ -126,6 +130,9 @@ impl Servers {
             if let Some(tool) = listing.tools.iter().find(|tool| is_named(tool, &link.config.name, name)) {
                 return Some(Arc::new(ServerTool { link: link.clone(), tool: tool.clone() }));
             }
+        }
+        if let Some(tool) = tool_about(self, name) {
+            return Some(tool);
         }
         let mut starting = self.links().iter().filter(|link| link.status().state == State::Starting);
         let (link, name) = starting.find_map(|link| {

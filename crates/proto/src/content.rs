@@ -65,6 +65,13 @@ pub struct Origin {
     pub model: String,
 }
 
+impl Origin {
+    /// As a user writes it: `provider/model`.
+    pub fn name(&self) -> String {
+        format!("{}/{}", self.provider, self.model)
+    }
+}
+
 /// One message of a conversation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Content {

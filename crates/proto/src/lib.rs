@@ -80,10 +80,10 @@ pub use passing::{Begun, PassedQuestion, PassingOn};
 pub use port::{BoxFuture, ChunkStream, ContentGenerator};
 pub use record::{
     AgentLink, ApprovalAnswered, CallAsked, CallEnded, CallStarted, ChangesReverted, ClientCallStarted,
-    Compressed, CompressionFailed, Fact, FileChange, GrantRevoked, HookActed, Imported, JOURNAL_VERSION,
-    ModeChanged, ModelChanged, ModelContent, OutputsCut, PromptJoined, PromptQueued, PromptWithdrawn, Record,
-    Restored, RevertedFile, Rewound, RulesSaved, Sampled, SessionStarted, Spent, TurnEnded, TurnResumed,
-    TurnStarted,
+    Compressed, CompressionFailed, Fact, FileChange, Glance, GrantRevoked, HookActed, Imported,
+    JOURNAL_VERSION, ModeChanged, ModelChanged, ModelContent, OutputsCut, PromptJoined, PromptQueued,
+    PromptWithdrawn, Record, Restored, RevertedFile, Rewound, RulesSaved, Sampled, SessionStarted, Spent,
+    TurnEnded, TurnResumed, TurnStarted,
 };
 pub use request::{
     EmbedRequest, FunctionCallingConfig, FunctionCallingMode, FunctionDeclaration, GenerateRequest,

@@ -1,5 +1,6 @@
 //! Records: the durable facts of a session, and the only truth about it.
 
+mod glance;
 mod json;
 mod table;
 mod unknown;
@@ -17,6 +18,8 @@ use crate::{
 };
 use json::{Flat, Head};
 use table::facts;
+
+pub use glance::Glance;
 
 /// The version of the journal's format, in its first record.
 pub const JOURNAL_VERSION: u32 = 2;
@@ -318,7 +321,7 @@ pub struct Spent {
 impl Spent {
     /// Who was asked, as `provider/model`; `model` where that is not known.
     pub fn model(&self, model: &str) -> String {
-        let named = self.origin.as_ref().map(|origin| format!("{}/{}", origin.provider, origin.model));
+        let named = self.origin.as_ref().map(|origin| origin.name());
         named.unwrap_or_else(|| model.to_owned())
     }
 }

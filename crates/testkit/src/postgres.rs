@@ -78,11 +78,23 @@ impl Postgres {
 
     /// Starts the server after a stop.
     pub fn start_again(&mut self) -> io::Result<()> {
+        self.start_with(&[])
+    }
+
+    /// The same, which recovers from an archive where each file takes this long to be found missing.
+    pub fn start_again_slowly(&mut self, each: Duration) -> io::Result<()> {
+        std::fs::write(self.data().join("recovery.signal"), "")?;
+        let looking = format!("restore_command=sleep {}; false", each.as_secs_f32());
+        self.start_with(&[&looking, "hot_standby=off"])
+    }
+
+    fn start_with(&mut self, settings: &[&str]) -> io::Result<()> {
         let (data, place) = (self.data(), self.folder.path().to_owned());
         let mut server = self.program("postgres");
         server.arg("-D").arg(data).arg("-k").arg(place);
         let listen = self.port.map_or("listen_addresses=", |_| "listen_addresses=127.0.0.1");
-        for setting in [listen, "fsync=off", "max_connections=200", "shared_buffers=16MB"] {
+        let usual = [listen, "fsync=off", "max_connections=200", "shared_buffers=16MB"];
+        for setting in usual.iter().chain(settings) {
             server.args(["-c", setting]);
         }
         if let Some(port) = self.port {

@@ -31,12 +31,27 @@ struct CommandFile {
 const USERS: &str = "user.";
 const WORKSPACES: &str = "workspace.";
 
+/// The name of a command whose file is called so.
+fn prefixed(prefix: &str, written: &str) -> String {
+    if is_built_in(written) { format!("{prefix}{written}") } else { written.to_owned() }
+}
+
+/// What a command of the user's is called by its file's path in the folder of commands.
+pub(crate) fn name_of_users(path: &Path) -> Option<String> {
+    CustomCommand::name_of(path).map(|written| prefixed(USERS, &written))
+}
+
+/// What a command of a workspace is called by its file's path in the folder of commands.
+pub(crate) fn name_of_workspaces(path: &Path) -> Option<String> {
+    CustomCommand::name_of(path).map(|written| prefixed(WORKSPACES, &written))
+}
+
 impl CommandFile {
     /// The file at this path in a folder of commands; nothing where no command can be called so. `prefix` begins its name where
     /// that is one of ours.
     fn new(folder: &Path, prefix: &str, path: &str, text: Option<String>, is_trusted: bool) -> Option<Self> {
         let written = CustomCommand::name_of(Path::new(path))?;
-        let name = if is_built_in(&written) { format!("{prefix}{written}") } else { written.clone() };
+        let name = prefixed(prefix, &written);
         Some(Self { shown: folder.join(COMMANDS).join(path), written, name, text, is_trusted })
     }
 

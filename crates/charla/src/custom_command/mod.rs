@@ -14,14 +14,15 @@
 //! a file nor a program can have anything run.
 
 mod folders;
+mod quoting;
 
 use std::path::{Component, Path};
 
-use charla_proto::text::shell_quote;
+use charla_proto::text::one_line;
 use serde::Deserialize;
 
 pub use folders::custom_commands;
-pub(crate) use folders::unusable_command;
+pub(crate) use folders::{name_of_users, name_of_workspaces, unusable_command};
 
 #[cfg(test)]
 mod tests;
@@ -64,7 +65,7 @@ pub const BUILT_IN: [&str; 33] = [
 ];
 
 /// True for the name of a command that front ends have themselves.
-fn is_built_in(name: &str) -> bool {
+pub(crate) fn is_built_in(name: &str) -> bool {
     BUILT_IN.contains(&name)
 }
 
@@ -113,6 +114,16 @@ pub enum CustomCommandError {
         /// What is open, with the beginning of what follows.
         opening: String,
     },
+    /// What is typed would stand where a shell does not read words.
+    #[error(
+        "the command /{command} has `{{{{args}}}}` in a place that is read by other rules than words are (a here-document, a comment, backquotes, arithmetic, `$(…)` in quotes, an open quote): {line}"
+    )]
+    Unclear {
+        /// Its name.
+        command: String,
+        /// The beginning of the shell command.
+        line: String,
+    },
 }
 
 /// A command as it is written.
@@ -144,6 +155,14 @@ impl CustomCommand {
         })?;
         let template = pieces(&written.prompt)
             .map_err(|opening| CustomCommandError::Open { command: name.to_owned(), opening })?;
+        let unclear = template.iter().find_map(|piece| match piece {
+            Piece::Shell(line) if piece.has_place() && quoting::filled(line, "").is_none() => Some(line),
+            _ => None,
+        });
+        if let Some(line) = unclear {
+            let line = one_line(line).chars().take(60).collect();
+            return Err(CustomCommandError::Unclear { command: name.to_owned(), line });
+        }
         let description = match written.description.trim() {
             "" => "a command of yours".to_owned(),
             words => words.to_owned(),
@@ -170,10 +189,11 @@ impl Piece {
 
     /// The same with what was typed, which is one word to a shell whatever stands in it.
     fn with(&self, arguments: &str) -> Self {
-        let quoted = || if arguments.is_empty() { String::new() } else { shell_quote(arguments) };
         match self {
+            Self::Shell(command) if !self.has_place() => Self::Shell(command.clone()),
             Self::Text(text) => Self::Text(text.replace(ARGUMENTS, arguments)),
-            Self::Shell(command) => Self::Shell(command.replace(ARGUMENTS, &quoted())),
+            // A command that is not clear was refused when it was read.
+            Self::Shell(command) => Self::Shell(quoting::filled(command, arguments).unwrap_or_default()),
             Self::File(path) => Self::File(path.replace(ARGUMENTS, arguments)),
         }
     }

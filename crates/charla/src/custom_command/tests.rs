@@ -58,6 +58,26 @@ fn braces_in_a_place_are_balanced() {
 }
 
 #[test]
+fn what_is_typed_stays_in_the_quotes_of_its_place() {
+    let pieces = command("!{git log --grep=\"{{args}}\"} !{echo '{{args}}'}").expand("a\"'$(b)");
+    assert_eq!(
+        pieces,
+        [
+            Piece::Shell(r#"git log --grep="a\"'\$(b)""#.to_owned()),
+            text(" "),
+            Piece::Shell(r#"echo 'a"'\''$(b)'"#.to_owned()),
+        ]
+    );
+}
+
+#[test]
+fn a_command_whose_place_is_not_clear_is_not_used() {
+    let error = CustomCommand::parse("x", "prompt = '!{cat <<EOF {{args}}}'").unwrap_err();
+    assert!(matches!(error, CustomCommandError::Unclear { .. }), "{error}");
+    assert!(CustomCommand::parse("x", "prompt = '{{args}} !{cat <<EOF}'").is_ok());
+}
+
+#[test]
 fn a_file_that_is_no_command_says_why() {
     let error = |text| CustomCommand::parse("x", text).unwrap_err().to_string();
     assert!(error("description = 'a'").contains("missing field `prompt`"), "{}", error("description = 'a'"));

@@ -16,7 +16,7 @@ use crate::hooks::{HookStanding, listed};
 use crate::mcp;
 use crate::notices::Notice;
 use crate::session::{RuleCheck, RulePlaces};
-use crate::settings::Settings;
+use crate::settings::{Override, Settings};
 use crate::trust::TrustDemand;
 
 /// How something was found.
@@ -68,11 +68,12 @@ pub struct Checkup {
 impl Checkup {
     /// Looks at everything. Takes as long as the model's server takes to answer, ten seconds at most, and tries the sandbox in
     /// children of this process. Must be called in a tokio runtime.
-    pub async fn of(charla: &Charla) -> Self {
+    /// `overrides` are put on top of the settings, as they would be for a run.
+    pub async fn of(charla: &Charla, overrides: Vec<Override>) -> Self {
         let wall = tokio::task::spawn_blocking(Wall::prove);
         let mut checkup = Self::default();
         checkup.program();
-        let settings = checkup.settings(charla);
+        let settings = checkup.settings(charla, overrides);
         checkup.rules(charla);
         for finding in model::look(&settings, charla.environment()).await {
             checkup.findings.push(finding);
@@ -112,11 +113,11 @@ impl Checkup {
 
     /// The files, whether they can be used, and whether the workspace is trusted. What follows is looked at under the settings that hold,
     /// or under none where they cannot be used.
-    fn settings(&mut self, charla: &Charla) -> Settings {
+    fn settings(&mut self, charla: &Charla, overrides: Vec<Override>) -> Settings {
         for file in places::settings_files(charla.environment()) {
             self.add("settings", Health::Ok, file);
         }
-        let effective = match charla.settings(Vec::new(), &TrustDemand::default()) {
+        let effective = match charla.settings(overrides, &TrustDemand::default()) {
             Ok(effective) => effective,
             Err(failure) => {
                 self.failed("settings", &failure);
@@ -147,19 +148,24 @@ impl Checkup {
     fn brought(&mut self, charla: &Charla, settings: &Settings) {
         for (name, reached) in mcp::outlook(settings, charla.environment()) {
             match reached {
-                Ok(how) => self.add("mcp server", Health::Ok, format!("{name}: {how}")),
+                Ok(how) => {
+                    let text = format!("{name}: {how}, not started: `charla mcp test` does that");
+                    self.add("mcp server", Health::Ok, text);
+                }
                 Err(why) => self.add("mcp server", Health::Wrong, format!("{name} cannot be used: {why}")),
             }
         }
         self.extensions(charla);
         let mut notices: Vec<Notice> = Vec::new();
         let skills = charla.skills(settings, &mut notices);
-        let agents = charla.agents(settings, &mut notices);
         self.named("skills", skills.iter().map(|skill| skill.name.as_str()));
-        self.named("agents", agents.iter().map(|agent| agent.name.as_str()));
-        let left_out = skills.left_out().iter().chain(agents.left_out()).map(Notice::from);
-        notices.extend(left_out);
+        notices.extend(skills.left_out().iter().map(Notice::from));
         self.noted("skills", &notices);
+        let mut notices: Vec<Notice> = Vec::new();
+        let agents = charla.agents(settings, &mut notices);
+        self.named("agents", agents.iter().map(|agent| agent.name.as_str()));
+        notices.extend(agents.left_out().iter().map(Notice::from));
+        self.noted("agents", &notices);
         self.hooks(charla, settings);
     }
 

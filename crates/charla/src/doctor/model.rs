@@ -9,6 +9,7 @@ use super::{Finding, Health};
 use crate::engine;
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::hint::Hint;
 use crate::models::planning::planning;
 use crate::models::survey::survey;
 use crate::models::{Access, Chain, Choice, Chooser};
@@ -34,11 +35,11 @@ pub(super) async fn look(settings: &Settings, environment: &Environment) -> Vec<
 
 async fn about_chain(chain: &Chain, settings: &Settings, environment: &Environment) -> Vec<Finding> {
     let plans = planning(settings).map(|model| format!(", {model} in plan mode")).unwrap_or_default();
-    let answers = format!("{} answers{plans}", chain.first.reference());
-    let mut findings = vec![finding("model", Health::Ok, &answers)];
+    let chosen = format!("{} is chosen{plans}", chain.first.reference());
+    let mut findings = vec![finding("model", Health::Ok, &chosen)];
     findings.extend(chain.left_out.iter().map(|why| finding("model", Health::Wrong, why)));
     findings.push(match reached(&chain.first, settings, environment).await {
-        Ok(how) => finding("model", Health::Ok, &how),
+        Ok(found) => found,
         Err(failure) => {
             let text = format!("{}: {}", chain.first.reference(), failure.message);
             Finding { hint: failure.hint.clone(), ..finding("model", Health::Wrong, &text) }
@@ -48,11 +49,18 @@ async fn about_chain(chain: &Chain, settings: &Settings, environment: &Environme
 }
 
 /// Asks the model's server for its models: that costs nothing, and tells whether it takes the key.
-async fn reached(choice: &Choice, settings: &Settings, environment: &Environment) -> Result<String, Failure> {
+async fn reached(
+    choice: &Choice,
+    settings: &Settings,
+    environment: &Environment,
+) -> Result<Finding, Failure> {
+    let ok = |text: &str| finding("model", Health::Ok, text);
     match &choice.access {
-        _ if settings.model.responses.replay.is_some() => return Ok("a recording answers".to_owned()),
-        Access::Engine(_) => return engine::state(settings, environment).map_err(Failure::config),
-        Access::Google(..) => return Ok("its server was not asked: it wants a login of Google's".to_owned()),
+        _ if settings.model.responses.replay.is_some() => return Ok(ok("a recording answers")),
+        Access::Engine(_) => {
+            return engine::state(settings, environment).map(|state| ok(&state)).map_err(Failure::config);
+        }
+        Access::Google(..) => return Ok(ok("its server was not asked: it wants a login of Google's")),
         Access::Open | Access::Key(_) => {}
     }
     let client = network::client(settings, environment, choice.is_encrypted())?;
@@ -63,9 +71,21 @@ async fn reached(choice: &Choice, settings: &Settings, environment: &Environment
         return Err(Failure::system(format!("its server did not answer within {limit} s")));
     };
     let models = listed.map_err(|error| Failure::from(&error))?;
-    let is_listed = models.iter().any(|model| model == &choice.model);
-    let about = if is_listed || models.is_empty() { "" } else { ", and this one is not in its list" };
-    Ok(format!("its server answers and has {} models{about}", models.len()))
+    let count = match models.len() {
+        1 => "1 model".to_owned(),
+        several => format!("{several} models"),
+    };
+    match models.is_empty() || models.contains(&choice.model) {
+        true => Ok(ok(&format!("its server answers and has {count}"))),
+        false => Ok(unlisted(choice, &count)),
+    }
+}
+
+/// A model that its server does not list: most often a misspelt one, now and then one that is there all the same.
+fn unlisted(choice: &Choice, count: &str) -> Finding {
+    let text = format!("its server answers and has {count}, and {} is not among them", choice.model);
+    let hint = "a run fails where the name is misspelt; `charla models` lists those there are";
+    Finding { hint: Some(Hint::Text(hint.to_owned())), ..finding("model", Health::Note, &text) }
 }
 
 fn wrong(failure: &Failure) -> Finding {

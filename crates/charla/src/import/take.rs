@@ -10,7 +10,7 @@ use super::story::Conversation;
 use super::{Entry, Finding, ImportReport, ImportRequest};
 use crate::Charla;
 use crate::credentials::{KeyRing, Keys};
-use crate::custom_command::CustomCommand;
+use crate::custom_command::{CustomCommand, name_of_users};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::mcp::{self, Scope};
@@ -122,12 +122,13 @@ impl<'a> Taker<'a> {
 
     fn command(&self, name: &str, text: &str) -> Result<Result<String, String>, Failure> {
         let inner = PathBuf::from(format!("{name}.toml"));
-        let Some(known) = CustomCommand::name_of(&inner) else {
+        let Some(known) = name_of_users(&inner) else {
             return Ok(Err("its name is none that a command can have here".to_owned()));
         };
         if let Err(error) = CustomCommand::parse(&known, text) {
             return Ok(Err(error.to_string()));
         }
+        let is_renamed = CustomCommand::name_of(&inner).as_ref() != Some(&known);
         let path = self.folder.join(COMMANDS).join(inner);
         if path.exists() {
             let is_same = read(&path)? == text;
@@ -135,7 +136,8 @@ impl<'a> Taker<'a> {
             return Ok(Err(why.to_owned()));
         }
         self.write(&path, text)?;
-        Ok(Ok(self.shown(&path)))
+        let shown = self.shown(&path);
+        Ok(Ok(if is_renamed { format!("{shown}, which is /{known}") } else { shown }))
     }
 
     fn key(&self, provider: &str, key: String) -> Result<Result<String, String>, Failure> {

@@ -129,7 +129,7 @@ impl Entry<'_> {
         if self.server.cwd.is_none() && !self.ground.is_workspace() && path.starts_with(folder) {
             let program = one_line(&program);
             return Err(format!(
-                "`{program}` begins nowhere; write the whole path, or `\"cwd\": \".\"` for the workspace"
+                "`{program}` begins nowhere; write the whole path, or give it a `cwd`, where `.` is the workspace"
             )
             .into());
         }

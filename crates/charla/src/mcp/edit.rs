@@ -2,10 +2,12 @@
 
 use std::path::PathBuf;
 
+use charla_mcp::ServerConfig;
 use serde_json::Value;
 
 use super::config::{Flaw, config};
 use super::ground::Ground;
+use super::outlook::missing_program;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::settings::{McpServerSettings, SettingsFile};
@@ -46,15 +48,17 @@ pub struct Added {
     pub replaced: Option<String>,
     /// A variable of the user's that it wants and that is not set: it is left out until that is.
     pub unset: Option<String>,
+    /// Its program, where there is none of that name.
+    pub missing: Option<String>,
 }
 
-/// Whether an entry names a server, and the variable that it lacks to be started, if it does.
+/// The server that an entry names; the variable that it lacks, or why it names none.
 pub(crate) fn check(
     environment: &Environment,
     scope: Scope,
     name: &str,
     server: &Value,
-) -> Result<Option<String>, Failure> {
+) -> Result<Result<ServerConfig, String>, Failure> {
     let refused = |why: String| Failure::input(format!("`{name}` cannot be added: {why}"));
     let typed: McpServerSettings =
         serde_json::from_value(server.clone()).map_err(|error| refused(error.to_string()))?;
@@ -62,20 +66,21 @@ pub(crate) fn check(
         return Err(refused("it is no name".to_owned()));
     }
     match config(name, &typed, &scope.ground(), environment) {
-        Ok(_) => Ok(None),
-        Err(Flaw::Unset(variable)) => Ok(Some(variable)),
+        Ok(config) => Ok(Ok(config)),
+        Err(Flaw::Unset(variable)) => Ok(Err(variable)),
         Err(Flaw::Wrong(why)) => Err(refused(why)),
     }
 }
 
 /// Puts a server into the settings, in the place of one of the same name.
 pub fn add(environment: &Environment, scope: Scope, name: &str, server: &Value) -> Result<Added, Failure> {
-    let unset = check(environment, scope, name, server)?;
+    let checked = check(environment, scope, name, server)?;
+    let missing = checked.as_ref().ok().and_then(|config| missing_program(config, environment));
     let file = scope.file(environment)?;
     let is_same = |entry: &String| serde_json::from_str::<Value>(entry).is_ok_and(|entry| entry == *server);
     let replaced = file.get(&[KEY, name]).filter(|entry| !is_same(entry));
     file.set(&[KEY, name], server)?;
-    Ok(Added { path: file.write()?, replaced, unset })
+    Ok(Added { path: file.write()?, replaced, unset: checked.err(), missing })
 }
 
 /// A server as it stands in the settings; nothing where there is none, or something is remarked in it.
@@ -107,9 +112,17 @@ mod tests {
         let path = folder.path().join("settings.json");
         let text = "{\n  // mine\n  \"output\": {\"thoughts\": true}, // so\n}\n";
         std::fs::write(&path, text).unwrap();
-        let server = json!({"command": "python3", "args": ["-m", "x"], "trust": true});
+        let server = json!({"command": "/no/python3", "args": ["-m", "x"], "trust": true});
         let added = add(&environment, Scope::User, "time", &server).unwrap();
-        assert_eq!(added, Added { path: path.clone(), replaced: None, unset: None });
+        assert_eq!(
+            added,
+            Added {
+                path: path.clone(),
+                replaced: None,
+                unset: None,
+                missing: Some("/no/python3".to_owned())
+            }
+        );
         let again = json!({"url": "http://localhost:1/mcp"});
         add(&environment, Scope::User, "web", &again).unwrap();
         assert_eq!(add(&environment, Scope::User, "time", &server).unwrap().replaced, None);

@@ -24,7 +24,9 @@ pub use login::{ServerLogin, log_out};
 pub use new_server::NewServer;
 pub(crate) use outlook::outlook;
 
-pub use charla_mcp::{Health, ListedPrompt, ListedResource, PromptArgument, ServerPrompt, Servers, State};
+pub use charla_mcp::{
+    BegunArgument, Health, ListedPrompt, ListedResource, PromptArgument, ServerPrompt, Servers, State,
+};
 
 use crate::environment::Environment;
 use crate::notices::Notices;
@@ -51,9 +53,19 @@ pub(crate) fn may_be_tool(name: &str, settings: &Settings) -> bool {
 pub(crate) fn with_declared(names: &[String], settings: &Settings) -> Vec<String> {
     let declared = |name: &String| {
         let servers = settings.mcp_servers.keys();
-        servers.filter_map(|server| charla_mcp::declared_name(server, name)).collect::<Vec<_>>()
+        servers.filter_map(|server| declared(server, name)).collect::<Vec<_>>()
     };
     names.iter().cloned().chain(names.iter().flat_map(declared)).collect()
+}
+
+/// The name under which a server declares a tool that is written as `mcp_server_tool`. `*` at its end stands for any end.
+fn declared(server: &str, name: &str) -> Option<String> {
+    let Some(start) = name.strip_suffix('*') else { return charla_mcp::declared_name(server, name) };
+    let (alias, prefix) = (format!("mcp_{server}_"), charla_mcp::server_prefix(server));
+    match alias.starts_with(start) {
+        true => Some(format!("{prefix}*")),
+        false => start.strip_prefix(&alias).map(|begin| format!("{prefix}{begin}*")),
+    }
 }
 
 /// The servers of the settings, ready to be started. What is wrong with one is told, and the others go on.

@@ -13,6 +13,8 @@ pub struct NewServer {
     pub transport: Option<String>,
     /// Arguments of the program.
     pub arguments: Vec<String>,
+    /// The folder that the program starts in.
+    pub cwd: Option<String>,
     /// Variables for the program, `NAME=VALUE` each.
     pub variables: Vec<String>,
     /// Headers of every request, `NAME:VALUE` each.
@@ -41,6 +43,7 @@ impl NewServer {
             (place, json!(self.target)),
             ("type", json!(form)),
             ("args", json!(self.arguments)),
+            ("cwd", json!(self.cwd)),
             ("env", pairs(&self.variables, '=')?),
             ("headers", pairs(&self.headers, ':')?),
             ("timeout", json!(self.timeout)),
@@ -81,11 +84,13 @@ mod tests {
         let program = NewServer {
             target: "npx".to_owned(),
             arguments: words(&["-y", "x"]),
+            cwd: Some(".".to_owned()),
             variables: words(&["A=b=c"]),
             trust: true,
             ..NewServer::default()
         };
-        let entry = json!({"command": "npx", "args": ["-y", "x"], "env": {"A": "b=c"}, "trust": true});
+        let entry =
+            json!({"command": "npx", "args": ["-y", "x"], "cwd": ".", "env": {"A": "b=c"}, "trust": true});
         assert_eq!(program.entry().unwrap(), entry);
         let at = |transport: Option<&str>| NewServer {
             target: "https://h/mcp".to_owned(),

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use charla_mcp::Reach;
+use charla_mcp::{Reach, ServerConfig};
 use charla_proto::text::one_line;
 
 use super::config;
@@ -33,6 +33,14 @@ pub(crate) fn outlook(
         (name.clone(), reached)
     });
     servers.collect()
+}
+
+/// The program of a server, where there is none of that name.
+pub(super) fn missing_program(config: &ServerConfig, environment: &Environment) -> Option<String> {
+    match &config.reach {
+        Reach::Process(command) if !is_there(&command.program, environment) => Some(command.program.clone()),
+        _ => None,
+    }
 }
 
 /// True for a program that is where it is said to be, or on the user's path.

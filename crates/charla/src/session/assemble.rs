@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use charla_core::compress::Compression;
 use charla_core::hooks::StartSource;
-use charla_core::policy::{RuleBook, allowed_tools, trusted_servers};
+use charla_core::policy::{PolicyError, RuleBook, allowed_tools, trusted_servers};
 use charla_core::prompt::OwnPrompt;
 use charla_core::session::{CallIds, Clients, Limits, SessionOptions, SessionSetup};
 use charla_proto::tool::Tool;
@@ -196,6 +196,8 @@ impl SessionBuilder<'_> {
         rules.notices().iter().for_each(|notice| notices.warning(&notice.as_str().into()));
         let mut readable = skills.folders();
         readable.push(outputs);
+        // The programs of their servers lie there.
+        readable.extend(self.settings.brought.extensions.iter().map(|extension| extension.folder.clone()));
         let sandbox = Arc::new(sandbox(self.environment, &roots, rules.clone(), readable));
         let processes = self.processes(id, sandbox.clone());
         let places = Places { roots, processes, skills: Arc::new(skills), agents: self.agents.clone() };
@@ -238,7 +240,7 @@ impl SessionBuilder<'_> {
         let extra: Vec<PathBuf> =
             self.options.rule_files.iter().map(|path| self.environment.directory.join(path)).collect();
         let places = RulePlaces::of(self.environment).planning(self.settings);
-        let book = rule_book(&places, roots, &extra).map_err(|error| Failure::config(error.to_string()))?;
+        let book = rule_book(&places, roots, &extra).map_err(|error| mistaken_rules(&error, &extra))?;
         let allowed = self.settings.tools.allowed.iter().chain(&self.options.allowed_tools);
         let rules = allowed_tools(allowed.map(String::as_str))
             .map_err(|error| Failure::input(error.to_string()).with_hint(Hint::NameTools))?;
@@ -262,4 +264,11 @@ fn compression(settings: &Settings) -> Compression {
         threshold: settings.threshold.unwrap_or(default.threshold),
         keep: settings.keep.unwrap_or(default.keep),
     }
+}
+
+/// What is wrong with rules. A file that was named and is not there is a slip of whoever named it.
+fn mistaken_rules(error: &PolicyError, named: &[PathBuf]) -> Failure {
+    let failure = Failure::config(error.to_string());
+    let is_missing = |path: &PathBuf| !path.is_file() && path.display().to_string() == error.file;
+    if named.iter().any(is_missing) { failure.with_hint(Hint::NameRuleFiles) } else { failure }
 }

@@ -147,13 +147,18 @@ pub(super) fn withhold(judge: FileJudge, environment: &Environment) -> Withhold 
     })
 }
 
-/// The server and the address of what may be a resource: `server:scheme:rest`.
+/// The server and the address of what must be a resource: `server:scheme:rest`.
 fn resource(word: &str) -> Option<(&str, &str)> {
+    addressed(word).filter(|(_, uri)| uri.contains(':'))
+}
+
+/// The server and the address of what is a resource, if there is such a server: `server:rest`.
+fn addressed(word: &str) -> Option<(&str, &str)> {
     // A sentence may go on right behind the name.
     let word = word.trim_end_matches([',', '.', ';', ':', '!', '?', ')', ']', '\'', '"', '’']);
     let (server, uri) = word.split_once(':')?;
     let is_name = !server.is_empty() && !server.contains(['/', '.']);
-    (is_name && uri.contains(':')).then_some((server, uri))
+    (is_name && !uri.is_empty()).then_some((server, uri))
 }
 
 /// Puts the resources of MCP servers that a person names in these words (`@server:uri`) behind the content. One that cannot be
@@ -166,7 +171,7 @@ pub async fn attach_resources(
 ) {
     let Some(servers) = servers else { return };
     for name in named(words) {
-        let Some((server, uri)) = resource(&name) else { continue };
+        let Some((server, uri)) = addressed(&name) else { continue };
         match servers.resource(server, uri).await {
             Some(Ok(parts)) => content.parts.extend(parts),
             Some(Err(why)) => notices.warning(&format!("@{name} is not attached: {why}").into()),
@@ -217,6 +222,8 @@ mod tests {
         assert!(named("nobody@example.org @ @\"\"").is_empty());
         assert_eq!(resource("notes:note:one"), Some(("notes", "note:one")));
         assert_eq!(resource("docs:https://h/a.md"), Some(("docs", "https://h/a.md")));
+        assert_eq!(addressed("docs:two,"), Some(("docs", "two")));
+        assert!(["src/a.rs:1", "alice", "alice:", ":a"].iter().all(|word| addressed(word).is_none()));
         for other in ["src/a.rs:1:2", "a.rs:1:2", "alice", "alice:", ":a:b"] {
             assert_eq!(resource(other), None, "{other}");
         }

@@ -84,7 +84,8 @@ impl Elsewhere<'_> {
 
     /// Nothing of that id waits: who answered it, if somebody did.
     async fn nothing_waits(&mut self, id: &str, outcome: Outcome, by: &str) -> Failure {
-        let unknown = Failure::input(format!("nothing waits for an answer under `{id}`"));
+        let unknown = Failure::input(format!("nothing waits for an answer under `{id}`"))
+            .with_hint(Hint::ListQuestions);
         let Some((session, _)) = id.split_once(':') else { return unknown };
         let command = Command::Answer { approval: id.to_owned(), outcome };
         match self.request(session, command, by).await {

@@ -42,12 +42,14 @@ pub enum SessionError {
         version: u32,
     },
     /// It has no such message.
-    #[error("the session {session} has no message {at}")]
+    #[error("the session {session} has no message {at}{}", about_nearest(*.nearest))]
     NoMessage {
         /// The session.
         session: String,
         /// What was asked for.
         at: u64,
+        /// The message whose number is nearest.
+        nearest: Option<u64>,
     },
     /// Another process has it, was asked something, and has not answered.
     #[error("it is not known what came of it in the session {session}: {why}")]
@@ -74,6 +76,10 @@ pub enum SessionError {
     /// Its journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
+}
+
+fn about_nearest(nearest: Option<u64>) -> String {
+    nearest.map(|nearest| format!("; the nearest is {nearest}")).unwrap_or_default()
 }
 
 impl SessionError {

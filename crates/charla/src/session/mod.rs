@@ -53,13 +53,13 @@ pub use export::ExportForm;
 pub use init::init_prompt;
 pub use memory::instruction_files;
 pub use moving::{Arrival, HeldSession, SessionBundle};
-pub use open::{OpenRequest, OpenedSession, SIGNAL, SessionSource};
+pub use open::{BackgroundProcesses, OpenRequest, OpenedSession, SIGNAL, SessionSource};
 pub use options::{OwnEditor, RunOptions};
 pub use output_schema::{OutputSchema, bare_json};
 pub use own_call::{COMMAND_TOOL, own_command, run_own};
 pub use preview::{PreviewRequest, PromptPreview};
 pub use prompt_command::{
-    CommandPlace, FilledPrompt, Filler, command_name, expand_server_prompt, fill, server_prompt,
+    CommandPlace, FilledPrompt, Filler, expand_server_prompt, fill, prompt_command_name, server_prompt,
     server_prompts,
 };
 pub use prompt_history::PromptHistory;

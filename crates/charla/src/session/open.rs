@@ -36,7 +36,7 @@ use super::rules::{RulePlaces, judge_of_files};
 use super::servers::SessionServers;
 use super::store::{Begin, Opened, Sessions};
 use super::telemetry::{Caller as TracedCaller, LogSinks, Subject, Telemetry};
-use crate::agents::Agents;
+use crate::agents::{Agent, Agents};
 use crate::clock::new_id;
 use crate::environment::Environment;
 use crate::failure::Failure;
@@ -89,6 +89,10 @@ pub struct OpenedSession {
     /// What it has in this process; nothing where it runs elsewhere.
     here: Option<Here>,
 }
+
+/// What a session's tools left running in the background. It ends when nobody holds this any more.
+#[derive(Clone, Debug)]
+pub struct BackgroundProcesses(Processes);
 
 /// What a session has in the process that runs it.
 struct Here {
@@ -189,8 +193,37 @@ impl OpenedSession {
         self.close_for(EndReason::Exit).await;
     }
 
+    /// As [`Self::close`], but one in which nothing was said is not kept. True where it is.
+    pub async fn close_if_said(&self) -> bool {
+        let snapshot = self.handle.snapshot().await.map(|(snapshot, _)| snapshot);
+        let is_empty = snapshot.is_some_and(|now| now.contents.is_empty() && now.client_calls.is_empty());
+        self.close().await;
+        let Some(here) = self.here.as_ref().filter(|_| is_empty) else { return true };
+        // One that cannot be removed is passed over by whoever looks for the latest.
+        let _ = here.sessions.delete(&self.id).await;
+        false
+    }
+
     /// As [`Self::close`], with what its hooks are told.
     pub async fn close_for(&self, reason: EndReason) {
+        self.end(reason, Ended::Processes).await;
+    }
+
+    /// As [`Self::close_for`], but what runs in the background goes on: with whoever [takes it over](Self::take_over), or ends with what
+    /// is given back. Nothing where the session runs elsewhere.
+    pub async fn hand_over(&self, reason: EndReason) -> Option<BackgroundProcesses> {
+        self.end(reason, Ended::Conversation).await;
+        self.here.as_ref().map(|here| BackgroundProcesses(here.processes.clone()))
+    }
+
+    /// The processes that the session had in the background, before it was closed and opened again, are its own again.
+    pub fn take_over(&self, background: BackgroundProcesses) {
+        if let Some(here) = &self.here {
+            here.processes.adopt(background.0);
+        }
+    }
+
+    async fn end(&self, reason: EndReason, ended: Ended) {
         self.handle.close_for(reason).await;
         let Some(here) = &self.here else { return };
         if let Some(agents) = &here.agents {
@@ -199,13 +232,24 @@ impl OpenedSession {
         if let Some(servers) = here.servers.started() {
             servers.shutdown().await;
         }
-        here.processes.shutdown().await;
+        if ended == Ended::Processes {
+            here.processes.shutdown().await;
+        }
         let telemetry = here.telemetry.lock().unwrap_or_else(PoisonError::into_inner).take();
         if let Some(telemetry) = telemetry {
             // What happened last is written before the program ends.
             let _ = telemetry.await;
         }
     }
+}
+
+/// What ends with a session.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Ended {
+    /// Its tools' processes, too.
+    Processes,
+    /// The conversation alone.
+    Conversation,
 }
 
 impl Drop for Here {
@@ -520,7 +564,8 @@ impl Parent {
         settings.model.name = Some(agent.model.clone().unwrap_or_else(|| child.situation.model.clone()));
         settings.limits.max_turns =
             Some(settings.limits.max_turns.map_or(agent.steps, |most| most.min(agent.steps)));
-        settings.brought.agent = Some(agent.clone());
+        let tools = agent.tools.as_deref().map(|named| with_declared(named, &settings));
+        settings.brought.agent = Some(Arc::new(Agent { tools, ..Agent::clone(agent) }));
         let opening = Opening {
             settings: &settings,
             environment: &self.environment,

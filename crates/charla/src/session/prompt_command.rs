@@ -12,7 +12,7 @@ use super::attachments::PromptDraft;
 use super::init::{INIT, init_prompt};
 use super::open::OpenedSession;
 use super::own_call::run_for_prompt;
-use crate::custom_command::{BUILT_IN, Piece, custom_commands, unusable_command};
+use crate::custom_command::{Piece, custom_commands, is_built_in, unusable_command};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::notices::Notices;
@@ -98,11 +98,13 @@ fn printed(ended: &CallEnded) -> String {
     ended.display.as_ref().map_or_else(|| ended.response.to_text(), Display::to_text)
 }
 
-/// The prompt of a server that a command of this name is: `/prompt`, or `/server:prompt` where another has the name.
+/// The prompt of a server that a command of this name is: `/prompt`, or `/server:prompt` where another has the name. A command of ours
+/// is never a server's.
 pub fn server_prompt(servers: &Servers, name: &str) -> Option<ServerPrompt> {
     let is_it = |one: &&ServerPrompt| {
         let short = command_name(&one.prompt.name);
-        name == short || name.strip_prefix(&one.server).is_some_and(|rest| rest == format!(":{short}"))
+        let is_short = name == short && !is_built_in(name);
+        is_short || name.strip_prefix(&one.server).is_some_and(|rest| rest == format!(":{short}"))
     };
     let prompts = servers.prompts();
     prompts.iter().find(is_it).cloned()
@@ -113,17 +115,24 @@ pub fn server_prompt(servers: &Servers, name: &str) -> Option<ServerPrompt> {
 pub fn server_prompts(servers: &Servers) -> Vec<(String, ServerPrompt)> {
     let mut named: Vec<(String, ServerPrompt)> = Vec::new();
     for one in servers.prompts() {
-        let short = command_name(&one.prompt.name);
-        let is_taken = BUILT_IN.contains(&short.as_str()) || named.iter().any(|(name, _)| *name == short);
-        let name = if is_taken { format!("{}:{short}", one.server) } else { short };
+        let mut name = prompt_command_name(&one.server, &one.prompt.name);
+        if named.iter().any(|(known, _)| *known == name) {
+            name = format!("{}:{}", one.server, command_name(&one.prompt.name));
+        }
         named.push((name, one));
     }
     named
 }
 
 /// What a server's prompt is called behind a `/`.
-pub fn command_name(prompt: &str) -> String {
+fn command_name(prompt: &str) -> String {
     prompt.split_whitespace().collect::<Vec<_>>().join("-")
+}
+
+/// What a server's prompt is said by: with its server's name where a command of ours has its own.
+pub fn prompt_command_name(server: &str, prompt: &str) -> String {
+    let short = command_name(prompt);
+    if is_built_in(&short) { format!("{server}:{short}") } else { short }
 }
 
 /// The words of a server's prompt for what was typed behind its name; why there are none.
@@ -144,8 +153,11 @@ fn arguments(prompt: &ListedPrompt, typed: &str) -> Result<Vec<(String, String)>
     let (mut named, mut rest) = (Vec::new(), Vec::new());
     for word in words {
         let given = word.strip_prefix("--").and_then(|word| word.split_once('='));
-        match given.filter(|(name, _)| prompt.arguments.iter().any(|known| known.name == *name)) {
-            Some((name, value)) => named.push((name.to_owned(), value.to_owned())),
+        match given.filter(|(name, _)| is_argument_name(name)) {
+            Some((name, value)) if prompt.arguments.iter().any(|known| known.name == name) => {
+                named.push((name.to_owned(), value.to_owned()));
+            }
+            Some((name, _)) => return Err(unknown_argument(prompt, name)),
             None => rest.push(word),
         }
     }
@@ -176,6 +188,20 @@ fn arguments(prompt: &ListedPrompt, typed: &str) -> Result<Vec<(String, String)>
     }
 }
 
+/// True for what may name an argument: other words behind `--` are values.
+fn is_argument_name(name: &str) -> bool {
+    !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || "-_.".contains(c))
+}
+
+fn unknown_argument(prompt: &ListedPrompt, name: &str) -> String {
+    let known: Vec<String> = prompt.arguments.iter().map(|known| format!("--{}=…", known.name)).collect();
+    let command = command_name(&prompt.name);
+    match known.is_empty() {
+        true => format!("there is no `{name}`: /{command} takes nothing"),
+        false => format!("there is no `{name}`: /{command} takes {}", known.join(" ")),
+    }
+}
+
 impl OpenedSession {
     /// Puts into a prompt what its words stand for: where `typed` is a command that a user wrote, or a prompt of an MCP server, that
     /// with its places filled; then the resources that are named in it. Other words stay as they are.
@@ -203,16 +229,22 @@ impl OpenedSession {
         let Some((name, arguments)) = split_command(typed) else { return Ok(()) };
         let custom = custom_commands(environment, &settings.brought, notices)?;
         let filled = match custom.iter().find(|command| command.name == name) {
-            Some(command) => Some(fill(&command.expand(arguments), &self.handle, filler).await),
+            Some(command) => {
+                let filled = fill(&command.expand(arguments), &self.handle, filler).await;
+                Some(filled.map_err(|why| not_said(name, &why).with_hint(HOW_TO_ALLOW)))
+            }
             None if name == INIT => {
                 Some(Ok(FilledPrompt { text: init_prompt(arguments), ..FilledPrompt::default() }))
             }
-            None => self.of_server(name, arguments).await,
+            None => {
+                let filled = self.of_server(name, arguments).await;
+                filled.map(|filled| filled.map_err(|why| not_said(name, &why)))
+            }
         };
         let Some(filled) = filled else {
             return unusable_command(name, environment, &settings.brought)?.map_or(Ok(()), Err);
         };
-        let filled = filled.map_err(|why| not_said(name, &why))?;
+        let filled = filled?;
         let said = content.parts.first().and_then(Part::as_text).unwrap_or_default();
         let piped = said.strip_suffix(typed).unwrap_or_default().trim_end().to_owned();
         let FilledPrompt { text: words, typed: files } = filled;
@@ -234,11 +266,11 @@ impl OpenedSession {
 }
 
 fn not_said(name: &str, why: &Refusal) -> Failure {
-    let failure = Failure::input(format!("/{} is not said: {why}", one_line(name)));
-    failure.with_hint(
-        "--allowed-tools 'run_shell_command(PREFIX)' allows commands that begin so; in a conversation you are asked about them",
-    )
+    Failure::input(format!("/{} is not said: {why}", one_line(name)))
 }
+
+/// What helps where a command that stands in a prompt does not run.
+const HOW_TO_ALLOW: &str = "--allowed-tools 'run_shell_command(PREFIX)' allows commands that begin so; in a conversation you are asked about them";
 
 #[cfg(test)]
 mod tests {
@@ -262,7 +294,7 @@ mod tests {
             ("Ann", &[pair("who", "Ann")]),
             ("'Ann B' very warmly", &[pair("who", "Ann B"), pair("how", "very warmly")]),
             ("--how=\"at length\" Ann", &[pair("how", "at length"), pair("who", "Ann")]),
-            ("--who=Ann --when=now", &[pair("who", "Ann"), pair("how", "--when=now")]),
+            ("--who=Ann '--a b=c'", &[pair("who", "Ann"), pair("how", "--a b=c")]),
             ("--how=x --who=y", &[pair("how", "x"), pair("who", "y")]),
         ];
         for (typed, expected) in rows {
@@ -274,6 +306,8 @@ mod tests {
     fn what_cannot_be_filled_is_told() {
         assert!(arguments(&prompt(), "").unwrap_err().contains("/greet-all --who=…"));
         assert!(arguments(&prompt(), "'open").unwrap_err().contains("quotation mark"));
+        let unknown = arguments(&prompt(), "--who=Ann --when=now").unwrap_err();
+        assert_eq!(unknown, "there is no `when`: /greet-all takes --who=… --how=…");
     }
 
     #[test]

@@ -44,6 +44,8 @@ pub struct RulePlaces {
     pub(super) host: Option<PathBuf>,
     /// Folders and files with a second name.
     pub(super) links: Vec<Link>,
+    /// Tells whether the workspace is trusted, where that matters.
+    pub(super) environment: Environment,
 }
 
 impl RulePlaces {
@@ -59,6 +61,21 @@ impl RulePlaces {
             owners: trust::owners(environment),
             host: environment.guest.as_ref().map(|guest| guest.policies.clone()),
             links: links::of(environment),
+            environment: environment.clone(),
+        }
+    }
+
+    fn is_trusted(&self) -> bool {
+        let content = trust::WorkspaceContent::read(&self.environment);
+        content.known(&self.environment).is_ok_and(trust::Standing::is_trusted)
+    }
+
+    /// What a mistake in the workspace's own rules comes to. Where its user has agreed to them, they may deny something, and
+    /// nothing goes on without them. A stranger's say nothing that the stranger could not have left unsaid.
+    fn mistaken(&self, error: PolicyError) -> Result<String, PolicyError> {
+        match self.is_trusted() {
+            true => Err(error),
+            false => Ok(format!("{error}; it is left out, as this workspace is not trusted")),
         }
     }
 
@@ -101,13 +118,12 @@ pub(super) fn rule_book(
     if let Some(policies) = &places.host {
         files.extend(folder(policies, Tier::Host)?);
     }
-    for brought in BROUGHT.map(|folder| places.directory.join(folder)) {
-        if homes.into_iter().flatten().any(|home| *home == brought) {
-            continue;
+    let mut left_out = Vec::new();
+    for file in brought_by_workspace(places) {
+        match file {
+            Ok(file) => files.push(file),
+            Err(error) => left_out.push(places.mistaken(error)?),
         }
-        // What is left out is told with the settings.
-        let ours = |path: &Path| trust::why_left_out(path, &places.directory, places.owners).is_none();
-        files.extend(folder_of(&brought.join("policies"), Tier::Workspace, ours)?);
     }
     for path in extra {
         files.push(file(path, Tier::User)?);
@@ -120,7 +136,7 @@ pub(super) fn rule_book(
         readable: Vec::new(),
         links: places.links.clone(),
     };
-    let book = RuleBook::new(scope, &files)?;
+    let book = RuleBook::new(scope, &files)?.noting(left_out);
     let linked: Vec<Link> = book.restricted_places().iter().filter_map(|place| links::link(place)).collect();
     let book = book.knowing(linked);
     Ok(if places.host.is_some() { book.within_workspace() } else { book })
@@ -176,10 +192,33 @@ impl RuleCheck {
 /// The rule files in a folder, by name. A folder that is not there has none; one that cannot be read is an
 /// error, because it may hold a denial.
 fn folder(path: &Path, tier: Tier) -> Result<Vec<RuleFile>, PolicyError> {
-    folder_of(path, tier, |_| true)
+    paths_in(path)?.iter().map(|path| file(path, tier)).collect()
 }
 
-fn folder_of(path: &Path, tier: Tier, counts: impl Fn(&Path) -> bool) -> Result<Vec<RuleFile>, PolicyError> {
+/// The same of a workspace, each with its own mistakes. What is another user's, or elsewhere, is told with the settings.
+pub(super) fn brought_by_workspace(places: &RulePlaces) -> Vec<Result<RuleFile, PolicyError>> {
+    let is_users = |folder: &PathBuf| {
+        [&places.charla_home, &places.gemini_home].into_iter().flatten().any(|home| home == folder)
+    };
+    let folders = BROUGHT.map(|folder| places.directory.join(folder)).into_iter();
+    let folders = folders.filter(|folder| !is_users(folder)).map(|folder| folder.join("policies"));
+    folders.flat_map(|folder| files_of_workspace(&folder, places)).collect()
+}
+
+fn files_of_workspace(folder: &Path, places: &RulePlaces) -> Vec<Result<RuleFile, PolicyError>> {
+    let paths = match paths_in(folder) {
+        Ok(paths) => paths,
+        Err(error) => return vec![Err(error)],
+    };
+    let ours = |path: &&PathBuf| trust::why_left_out(path, &places.directory, places.owners).is_none();
+    let checked = |path: &PathBuf| {
+        let file = file(path, Tier::Workspace)?;
+        file.check().map(|()| file)
+    };
+    paths.iter().filter(ours).map(checked).collect()
+}
+
+fn paths_in(path: &Path) -> Result<Vec<PathBuf>, PolicyError> {
     let failed =
         |error: std::io::Error| PolicyError { file: path.display().to_string(), message: error.to_string() };
     let entries = match std::fs::read_dir(path) {
@@ -199,7 +238,7 @@ fn folder_of(path: &Path, tier: Tier, counts: impl Fn(&Path) -> bool) -> Result<
         }
     }
     paths.sort();
-    paths.iter().filter(|path| counts(path)).map(|path| file(path, tier)).collect()
+    Ok(paths)
 }
 
 fn file(path: &Path, tier: Tier) -> Result<RuleFile, PolicyError> {

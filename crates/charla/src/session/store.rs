@@ -196,11 +196,15 @@ impl Sessions {
     pub(super) async fn fork(&self, which: &str, at: Option<u64>, id: &str) -> Result<Opened, SessionError> {
         let (source, records) = self.read(which).await?;
         let last = records.last().map_or(0, |record| record.seq);
-        if let Some(at) = at.filter(|at| *at > last) {
-            return Err(SessionError::NoMessage { session: source, at });
+        let up_to = |at: u64| Conversation::of(records.iter().take_while(|record| record.seq <= at));
+        let is_message = |at: u64| at == 0 || up_to(at).contents.last().is_some_and(|(seq, _)| *seq == at);
+        if let Some(at) = at.filter(|at| *at > last || !is_message(*at)) {
+            let messages = up_to(last).contents.into_iter().map(|(seq, _)| seq);
+            let nearest = messages.min_by_key(|seq| seq.abs_diff(at));
+            return Err(SessionError::NoMessage { session: source, at, nearest });
         }
         let at = at.unwrap_or(last);
-        let model = Conversation::of(records.iter().take_while(|record| record.seq <= at)).model;
+        let model = up_to(at).model;
         let forked = fork(&records, Some(at), self.start(id, &model, Some((source, at))), now());
         let notices = about_gaps(&records);
         Ok(Opened { notices, ..self.begin(id, &forked).await? })

@@ -199,7 +199,7 @@ impl SessionStory {
             }
             Fact::ModelContent(content) => {
                 if let Some(origin) = &content.content.origin {
-                    self.model = format!("{}/{}", origin.provider, origin.model);
+                    self.model = origin.name();
                 }
                 let asked = content.content.function_calls();
                 asked.for_each(|call| open.begin(call));

@@ -2,14 +2,15 @@
 
 use std::path::Path;
 
+use charla_core::policy::PolicyError;
 use charla_proto::FileJudge;
 use charla_proto::text::one_line;
 use serde_json::Value;
 
 use super::memory::memory_files;
-use super::rules::{RulePlaces, judge_of_files, rule_book};
+use super::rules::{RulePlaces, brought_by_workspace, judge_of_files, rule_book};
 use crate::collection::why_closed;
-use crate::custom_command::CustomCommand;
+use crate::custom_command::name_of_workspaces;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::notices::Notice;
@@ -63,7 +64,7 @@ fn about_file(name: &str, keys: Vec<(String, Value)>) -> impl Iterator<Item = St
 
 fn about_commands(content: &WorkspaceContent) -> impl Iterator<Item = String> {
     let paths = content.gemini_commands().chain(content.commands());
-    let names = paths.filter_map(|(path, _)| CustomCommand::name_of(Path::new(path)));
+    let names = paths.filter_map(|(path, _)| name_of_workspaces(Path::new(path)));
     names.map(|name| format!("/{name} is a command, once trusted"))
 }
 
@@ -92,8 +93,11 @@ fn about_rules(content: &WorkspaceContent, environment: &Environment) -> Result<
     let mut lines: Vec<String> =
         names.map(|name| format!("{name} holds in any case: it can only ask and deny")).collect();
     if !lines.is_empty() {
-        let book = rule_book(&RulePlaces::of(environment), std::slice::from_ref(&environment.directory), &[])
-            .map_err(|error| Failure::config(error.to_string()))?;
+        let config = |error: PolicyError| Failure::config(error.to_string());
+        let places = RulePlaces::of(environment);
+        // What is left out of a stranger's rules would stop every run of a trusted one's.
+        brought_by_workspace(&places).into_iter().collect::<Result<Vec<_>, _>>().map_err(config)?;
+        let book = rule_book(&places, std::slice::from_ref(&environment.directory), &[]).map_err(config)?;
         let ignored = book.notices().iter().filter(|notice| notice.starts_with("workspace "));
         lines.extend(ignored.map(|notice| format!("  {notice}")));
     }

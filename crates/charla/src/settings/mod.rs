@@ -145,8 +145,8 @@ fn of_the_workspace(
     match load::parse_bytes(&path, bytes) {
         Ok(document) => Ok(Some(document)),
         Err(mistake) if !standing.is_trusted() => {
-            let left_out =
-                format!("the settings of this workspace are left out: {}", one_line(&mistake.message));
+            let why = mistake.message.lines().map(one_line).collect::<Vec<_>>().join("; ");
+            let left_out = format!("the settings of this workspace are left out: {why}");
             notices.push(Notice::from(left_out));
             Ok(None)
         }

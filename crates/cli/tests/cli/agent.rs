@@ -247,7 +247,9 @@ fn what_an_edit_made_that_ctrl_c_ends_does_not_stay_where_it_runs_something() {
     let place = Place::with_server(&server);
     std::fs::create_dir_all(place.home().join("policies")).unwrap();
     std::fs::write(place.home().join("policies/own.toml"), RULE).unwrap();
-    let mut child = place.spawn(&["-m", "openai/gpt-test", "-o", "stream-json", "-p", "go"]);
+    // What names such a place asks in every other mode.
+    let yolo = ["--approval-mode", "yolo", "-m", "openai/gpt-test", "-o", "stream-json", "-p", "go"];
+    let mut child = place.spawn(&yolo);
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
     assert!(lines.by_ref().any(|line| line.contains("tool_output") && line.contains("made")));
     let id = child.id().to_string();

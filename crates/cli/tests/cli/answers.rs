@@ -248,3 +248,22 @@ fn a_reader_that_leaves_ends_the_run_quietly() {
     child.stderr.take().unwrap().read_to_string(&mut said).unwrap();
     assert_eq!(said, "");
 }
+
+#[test]
+fn what_runs_is_stopped_when_the_reader_leaves() {
+    let call = Reply::new()
+        .call("run_shell_command", json!({"command": "echo $$ > pid; sleep 600; touch finished"}));
+    let server = server(Script::new([call, "Done.".into()]));
+    let place = Place::with_server(&server);
+    let mut child = place.spawn(&["-y", "-o", "stream-json", "-p", "hi"]);
+    let mut out = BufReader::new(child.stdout.take().unwrap());
+    let mut line = String::new();
+    while !line.contains("tool_use") {
+        line.clear();
+        assert_ne!(out.read_line(&mut line).unwrap(), 0, "it ended before the call");
+    }
+    drop(out);
+    assert_eq!(child.wait().unwrap().code(), Some(141));
+    assert_eq!(server.requests().len(), 1, "nothing more is asked for");
+    assert!(!place.path().join("finished").exists());
+}

@@ -30,7 +30,7 @@ fn has(rows: &[(String, String, String)], about: &str, health: &str, text: &str)
 
 #[test]
 fn what_is_set_up_is_told_and_all_is_well() {
-    let model = server(Script::echo());
+    let model = server(Script { models: vec!["gpt-test".to_owned()], ..Script::echo() });
     let settings = json!({
         "model": {"name": "openai/gpt-test", "plan": "anthropic/claude-test"},
         "mcpServers": {"near": {"command": "sh", "args": ["-c", "touch started"], "trust": true},
@@ -47,10 +47,11 @@ fn what_is_set_up_is_told_and_all_is_well() {
         ("settings", "work/.charla/settings.json is not there"),
         ("trust", "has nothing to trust"),
         ("rules", "hold"),
-        ("model", "openai/gpt-test answers, anthropic/claude-test in plan mode"),
+        ("model", "openai/gpt-test is chosen, anthropic/claude-test in plan mode"),
         ("model", "its server answers"),
         ("provider", "openai: key from"),
         ("mcp server", "near: "),
+        ("mcp server", "not started: `charla mcp test` does that"),
         ("mcp server", "far: https://"),
         ("skills", "deploy"),
         ("agents", "reviewer"),
@@ -66,6 +67,15 @@ fn what_is_set_up_is_told_and_all_is_well() {
         assert_eq!(place.read(made), None, "nothing is started");
     }
     assert!(place.run(&["doctor"]).out.contains("sandbox  Landlock"));
+}
+
+#[test]
+fn an_agent_that_cannot_be_used_is_told_among_the_agents() {
+    let place = Place::new();
+    write(&place, "agents/bad.md", "---\nname: [\n---\nx\n");
+    let (_, rows) = findings(&place);
+    assert!(has(&rows, "agents", "note", "bad.md"), "{rows:#?}");
+    assert!(rows.iter().all(|(about, ..)| about != "skills"), "{rows:#?}");
 }
 
 #[test]
@@ -114,4 +124,29 @@ fn what_is_wrong_is_told_with_what_to_do_and_the_exit_code_says_so() {
         !rows.iter().any(|(about, _, text)| about == "mcp server" && text.contains("theirs")),
         "{rows:#?}"
     );
+}
+
+#[test]
+fn a_model_that_its_server_does_not_list_is_told() {
+    let model = server(Script { models: vec!["gpt-test".to_owned()], ..Script::echo() });
+    let place = Place::with_server(&model);
+    let run = place.run(&["doctor", "-m", "openai/gpt-tset"]);
+    let chosen = "ok     model       openai/gpt-tset is chosen\n";
+    let unlisted = "note   model       its server answers and has 1 model, and gpt-tset is not among them\n";
+    assert!(run.out.contains(chosen) && run.out.contains(unlisted), "{}", run.out);
+    assert!(run.out.contains("`charla models` lists"), "{}", run.out);
+    let run = place.run(&["doctor", "-m", "openai/gpt-test"]);
+    assert!(run.out.contains("ok     model       its server answers and has 1 model\n"), "{}", run.out);
+}
+
+#[test]
+fn a_model_is_said_to_be_chosen_before_it_is_said_to_answer() {
+    let place = Place::new()
+        .variable("OPENAI_API_KEY", "key-openai-1")
+        .variable("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+        .settings(r#"{"retry": {"maxAttempts": 1}}"#);
+    let run = place.run(&["doctor", "-m", "openai/gpt-test"]);
+    assert_eq!(run.code, Some(1), "{}", run.out);
+    assert!(run.out.contains("openai/gpt-test is chosen\n"), "{}", run.out);
+    assert!(!run.out.lines().any(|line| line.starts_with("ok") && line.contains("answers")), "{}", run.out);
 }

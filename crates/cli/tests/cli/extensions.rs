@@ -158,6 +158,22 @@ fn server_entry() -> (Value, String) {
 }
 
 #[test]
+fn the_program_of_its_server_starts_where_it_was_installed() {
+    let (entry, script) = server_entry();
+    let echo = Reply::new().call("s__echo", json!({"text": "from afar"}));
+    let server = server(Script::new([echo, "Done.".into()]));
+    let place = Place::lasting().with_addresses(&server);
+    let manifest = json!({"name": "busy", "version": "1", "mcpServers": {"s": entry}});
+    let folder = extension(&place, "ext", &manifest, &[("server.py", script.as_str())]);
+    assert_eq!(place.run(&["extensions", "install", "--consent", text(&folder)]).code, Some(0));
+    let run = place.run(&["-m", "gemini/gemini-test", "--allowed-tools", "s__echo", "-p", "go"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(!run.err.contains("Error executing tool"), "{}", run.err);
+    let tested = place.run(&["mcp", "test", "s"]);
+    assert_eq!(tested.code, Some(0), "{}", tested.err);
+}
+
+#[test]
 fn what_it_brings_is_used_until_it_is_disabled_left_out_or_changed() {
     let (entry, script) = server_entry();
     let echo = || Reply::new().call("s__echo", json!({"text": "from afar"}));

@@ -124,6 +124,20 @@ fn what_others_left_is_taken_once_and_everything_is_told() {
 }
 
 #[test]
+fn a_command_with_another_name_here_is_told_and_so_is_an_empty_home() {
+    let place = Place::new();
+    let run = place.run(&["import"]);
+    assert!(
+        run.err.contains("nothing was taken: your home folder has nothing of Gemini CLI, Claude Code"),
+        "{}",
+        run.err
+    );
+    write(&home_of(&place), ".claude/commands/help.md", "Help me.");
+    let run = place.run(&["import"]);
+    assert!(run.out.contains("commands/help.toml, which is /user.help\n"), "{}", run.out);
+}
+
+#[test]
 fn keys_come_on_demand_and_are_told_to_nobody() {
     let place = lived_in();
     let run = place.run(&["import", "--keys"]);

@@ -256,8 +256,9 @@ fn an_answer_that_was_cut_is_asked_for_again_and_its_calls_do_not_run() {
         on_every_wire(replies, |model, place, server| {
             let mut child =
                 place.spawn(&["-m", model, "--approval-mode", "yolo", "-o", "stream-json", "-p", "go"]);
-            let lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
-            assert!(lines.take_while(|line| !line.contains(r#""begun""#)).count() > 0);
+            // Read to the end: a run whose reader leaves is cancelled, not killed.
+            let mut lines = BufReader::new(child.stdout.take().unwrap()).lines().map(Result::unwrap);
+            assert!(lines.by_ref().take_while(|line| !line.contains(r#""begun""#)).count() > 0);
             kill(child);
             let words: Vec<&str> = prompt.into_iter().flat_map(|prompt| ["-p", prompt]).collect();
             ok(

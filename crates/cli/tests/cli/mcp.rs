@@ -271,6 +271,16 @@ fn a_server_dies_with_a_session_that_is_killed() {
 }
 
 #[test]
+fn a_server_s_prompt_that_lacks_an_argument_leaves_no_session() {
+    let server = server(Script::always(Reply::new().text("Done.")));
+    let place = place_with(&server, |place| entry(place, "plain"));
+    let run = place.run(&["-m", "openai/gpt-test", "-p", "/greet"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(42), ""), "{}", run.err);
+    assert!(run.err.contains("`who` is missing"), "{}", run.err);
+    assert_eq!((place.journals(), server.requests().len()), (Vec::new(), 0));
+}
+
+#[test]
 fn servers_are_added_listed_tested_and_removed() {
     let place = Place::new();
     let entry = entry(&place, "plain");
@@ -313,6 +323,62 @@ fn an_entry_that_names_no_server_is_told_and_the_others_go_on() {
 }
 
 #[test]
+fn what_is_added_says_what_it_lacks_and_whose_it_is() {
+    let place = Place::new();
+    let added = place.run(&["mcp", "add", "-s", "user", "w", "no-such-program"]);
+    assert_eq!(added.code, Some(0));
+    assert!(added.err.contains("there is no program `no-such-program` yet"), "{}", added.err);
+    let added = place.run(&["mcp", "add", "--scope", "project", "--cwd", ".", "x", "./run.py"]);
+    assert!(added.err.contains("work/.charla/settings.json"), "{}", added.err);
+    assert!(place.read(".charla/settings.json").unwrap().contains("\"cwd\""));
+    let refused = place.run(&["mcp", "add", "y", "./run.py"]);
+    assert!(refused.err.contains("write the whole path, or give it a `cwd`"), "{}", refused.err);
+    assert_eq!(place.run(&["mcp", "remove", "-s", "user", "w"]).code, Some(0));
+    let both = place.run(&["mcp", "add", "--project", "-s", "user", "z", "cat"]);
+    assert_eq!(both.code, Some(42), "{}", both.err);
+}
+
+#[test]
+fn servers_that_cannot_be_started_are_told_with_the_reason() {
+    let place = Place::new().settings(r#"{"mcpServers": {"u": {"command": "x", "env": {"A": "$NONE"}}}}"#);
+    let run = place.run(&["mcp", "list"]);
+    assert!(run.err.contains("none of the MCP servers in the settings can be started"), "{}", run.err);
+    let script = "echo code E404 >&2; echo no such package >&2; echo a log is in x >&2; exit 1";
+    let servers = json!({"mcpServers": {"npm": {"command": "sh", "args": ["-c", script]}}});
+    let place = Place::new().settings(&servers.to_string());
+    let run = place.run(&["mcp", "test"]);
+    let why = "code E404; no such package; a log is in x";
+    assert!(run.code != Some(0) && run.out.contains(why) && run.err.contains(why), "{}{}", run.out, run.err);
+    let place = Place::new();
+    let servers = json!({"mcpServers": {"s": entry(&place, "namesake")}});
+    let place = place.settings(&servers.to_string());
+    let run = place.run(&["mcp", "test"]);
+    assert!(run.out.contains("  prompt /s:help\n"), "{}", run.out);
+}
+
+#[test]
+fn an_agent_has_the_tools_of_servers_that_its_file_names() {
+    for named in ["mcp_s_echo", "mcp_s_*", "mcp_s_ec*", "mcp_*", "s__echo"] {
+        let call = Reply::new().call("invoke_agent", json!({"agent_name": "a", "prompt": "do"}));
+        let server = server(Script::new([call, "Done.".into(), "End.".into()]));
+        let place = place_with(&server, trusted);
+        std::fs::create_dir_all(place.home().join("agents")).unwrap();
+        let file = format!("---\nname: a\ndescription: d\ntools: ['{named}']\n---\nYou are alone.\n");
+        std::fs::write(place.home().join("agents/a.md"), file).unwrap();
+        assert_eq!(place.run(&["mcp", "list"]).code, Some(0));
+        let run = ask(&place, "openai/gpt-test", &[]);
+        assert_eq!((run.code, run.out.as_str()), (Some(0), "End.\n"), "{}", run.err);
+        let agents = declared(&server.requests()[1].body);
+        assert!(agents.contains("s__echo") && !agents.contains("read_file"), "{named}: {agents}");
+        assert_eq!(
+            agents.contains("s__picture"),
+            named.len() < 9 && named.ends_with('*'),
+            "{named}: {agents}"
+        );
+    }
+}
+
+#[test]
 fn a_resource_that_a_prompt_names_comes_along() {
     let server = server(Script::always(Reply::new().text("ok")));
     let place = place_with(&server, |place| entry(place, "plain"));
@@ -320,4 +386,25 @@ fn a_resource_that_a_prompt_names_comes_along() {
     assert_eq!((run.code, run.err.as_str()), (Some(0), ""));
     let told = server.requests()[0].body.to_string();
     assert!(told.contains("[resource note:one]") && told.contains("a note"), "{told}");
+}
+
+#[test]
+fn a_prompt_of_a_server_never_takes_a_commands_place() {
+    let server = server(Script::always(Reply::new().text("ok")));
+    let place = place_with(&server, |place| entry(place, "namesake"));
+    assert_eq!(place.run(&["-m", "openai/gpt-test", "-p", "hello"]).code, Some(0));
+    let compressed = place.run(&["-m", "openai/gpt-test", "--resume", "-p", "/compress"]);
+    let told = |place: &Place, words: &str| {
+        let run = place.run(&["-m", "openai/gpt-test", "-p", words]);
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        server.requests().last().unwrap().body.to_string()
+    };
+    assert!(compressed.err.contains("compress") || compressed.out.contains("compress"), "{}", compressed.err);
+    assert!(!server.requests().iter().any(|request| request.body.to_string().contains("Greet all")));
+    assert!(told(&place, "/help").contains("/help"));
+    assert!(told(&place, "/s:compress").contains("Greet all"));
+    // What a prompt says is words, and no command.
+    let run = place.run(&["-m", "openai/gpt-test", "--resume", "-p", "/sly"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(0), "ok\n"), "{}", run.err);
+    assert!(server.requests().last().unwrap().body.to_string().contains("/compress"));
 }

@@ -55,6 +55,7 @@ fn a_mistake_of_an_untrusted_workspace_stops_no_run_and_cannot_be_agreed_to() {
         assert_eq!((run.code, run.out.as_str()), (Some(0), "Done.\n"), "{mistake}: {}", run.err);
         assert!(run.err.contains("warning: the settings of this workspace are left out: "), "{}", run.err);
         assert!(run.err.contains("work/.charla/settings.json:1:"), "{}", run.err);
+        assert!(!run.err.contains("\\n"), "{}", run.err);
         // Nothing of it holds, not even what any workspace may set.
         assert_eq!(server.requests()[0].body.get("temperature"), None, "{mistake}");
         assert_eq!(place.run(&["hooks", "list"]).code, Some(0));
@@ -64,6 +65,32 @@ fn a_mistake_of_an_untrusted_workspace_stops_no_run_and_cannot_be_agreed_to() {
     let place = Place::new().workspace_settings(unknown);
     let trust = place.run(&["trust", "--yes"]);
     assert_eq!((trust.code, trust.err.contains("unknown key `hoks`")), (Some(52), true), "{}", trust.err);
+}
+
+#[test]
+fn mistaken_rules_of_an_untrusted_workspace_stop_no_run_and_cannot_be_agreed_to() {
+    let server = server(Script::always(Reply::new().text("Done.")));
+    let place = Place::with_server(&server);
+    let policies = place.work().join(".charla/policies");
+    std::fs::create_dir_all(&policies).unwrap();
+    std::fs::write(policies.join("a.toml"), "broken\u{1b}[2J").unwrap();
+    let deny = "[[rule]]\ncommandPrefix = \"ls\"\ndecision = \"deny\"\n";
+    std::fs::write(policies.join("b.toml"), deny).unwrap();
+    let run = place.run(&["-m", "openai/gpt-test", "-p", "hi"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(0), "Done.\n"), "{}", run.err);
+    assert!(run.err.contains("policies/a.toml: ") && run.err.contains("it is left out"), "{}", run.err);
+    assert!(!run.err.contains('\u{1b}'), "{}", run.err);
+    // What can be read holds.
+    let explained = place.run(&["policy", "explain", "ls"]);
+    assert!(explained.out.contains("verdict: deny"), "{}{}", explained.out, explained.err);
+    let trust = place.run(&["trust", "--yes"]);
+    assert_eq!((trust.code, trust.err.contains("a.toml")), (Some(52), true), "{}", trust.err);
+    // What is changed after its user has agreed is a stranger's again.
+    std::fs::remove_file(policies.join("a.toml")).unwrap();
+    assert_eq!(place.run(&["trust", "--yes"]).code, Some(0));
+    std::fs::write(policies.join("b.toml"), "broken").unwrap();
+    let run = place.run(&["-m", "openai/gpt-test", "-p", "hi"]);
+    assert_eq!((run.code, run.err.contains("it is left out")), (Some(0), true), "{}", run.err);
 }
 
 #[test]
@@ -102,6 +129,35 @@ fn a_wrong_argument_exits_with_the_input_code() {
     hint: a similar argument exists: '--model'
           `charla --help` shows what can be given
     ");
+}
+
+#[test]
+fn a_missing_argument_is_named_where_it_is_missed() {
+    let run = Place::new().run(&["mcp", "add"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(42), ""));
+    assert_snapshot!(run.err, @r"
+    error: the following required arguments were not provided: <NAME>, <COMMAND_OR_URL>
+    hint: `charla mcp add --help` shows what can be given
+    ");
+}
+
+#[test]
+fn what_is_named_and_not_there_comes_with_advice() {
+    let server = server(Script::always(Reply::new().text("Done.")));
+    let place = Place::with_server(&server);
+    let rows: [(&[&str], &str); 3] = [
+        (&["approvals", "answer", "zzz", "yes"], "hint: `charla approvals` lists what waits"),
+        (
+            &["-m", "openai/gpt-test", "--policy", "nosuch.toml", "-p", "hi"],
+            "hint: --policy takes a file of rules",
+        ),
+        (&["mcp", "test", "nosuch"], "`charla mcp add NAME COMMAND` adds one"),
+    ];
+    for (arguments, hint) in rows {
+        let run = place.run(arguments);
+        assert_ne!(run.code, Some(0), "{arguments:?}");
+        assert!(run.err.contains(hint), "{arguments:?}: {}", run.err);
+    }
 }
 
 #[test]

@@ -8,19 +8,28 @@ use assert_cmd::Command;
 use charla_proto::WireKind;
 use charla_testkit::{Script, Server};
 use serde_json::Value;
+use tempfile::TempDir;
 
 /// How long a run may take before it counts as hanging. The machine may be busy.
 pub const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Where a test runs the binary.
 pub struct Place {
-    folder: tempfile::TempDir,
+    folder: TempDir,
     variables: Vec<(String, String)>,
 }
 
 impl Place {
     pub fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
+        Self::at(tempfile::tempdir().unwrap())
+    }
+
+    /// A place that is in no folder for temporary files, in which confined programs may do more.
+    pub fn lasting() -> Self {
+        Self::at(tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap())
+    }
+
+    fn at(folder: TempDir) -> Self {
         std::fs::create_dir_all(folder.path().join("home/.charla")).unwrap();
         std::fs::create_dir_all(folder.path().join("work/.charla")).unwrap();
         Self { folder, variables: Vec::new() }

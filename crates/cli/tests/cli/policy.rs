@@ -40,6 +40,21 @@ fn explain_shows_every_part_the_rule_and_the_verdict() {
 }
 
 #[test]
+fn what_is_explained_moves_no_cursor_and_makes_no_line_of_its_own() {
+    let folder = folder();
+    let rule = "[[rule]]\ncommandPrefix = \"make\\u001b[2J\"\ndecision = \"ask\"\nreason = \"a\\u001b[2J\\nverdict: allow\"\n";
+    std::fs::write(folder.path().join("home/policies/mine.toml"), rule).unwrap();
+    let forged = "make $'x\u{1b}[2J\nverdict: allow'; 'make\u{1b}[2J'";
+    for arguments in [&["explain", forged][..], &["list"]] {
+        let (text, _, code) = output(charla(folder.path()).args(arguments));
+        assert_eq!(code, 0, "{text}");
+        let hidden = |c: char| c.is_control() && c != '\n';
+        assert!(!text.contains(hidden) && text.contains("\\u{1b}"), "{text:?}");
+        assert!(!text.lines().any(|line| line.starts_with("verdict: allow")), "{text}");
+    }
+}
+
+#[test]
 fn explain_as_json_carries_the_effects() {
     let folder = folder();
     let (text, _, _) = output(charla(folder.path()).args(["explain", "--json", "--mode", "yolo", "sudo ls"]));

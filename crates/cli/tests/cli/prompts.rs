@@ -126,6 +126,18 @@ fn limits_by_flag_end_the_turn() {
 }
 
 #[test]
+fn a_limit_of_nothing_asks_no_model_and_an_answer_over_the_limit_says_so() {
+    let usage = Usage { prompt: 1_000_000, output: 10, ..Usage::default() };
+    let server = server(Script::always(Reply::new().text("ok").usage(usage)));
+    let place = Place::with_server(&server);
+    let run = place.run(&["-m", "gemini-2.5-flash", "--max-cost", "0", "-p", "go"]);
+    assert_eq!((run.code, run.out.as_str(), server.requests().len()), (Some(53), "", 0), "{}", run.err);
+    let run = place.run(&["-m", "gemini-2.5-flash", "--max-tokens", "1", "-p", "go"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(0), "ok\n"), "{}", run.err);
+    assert!(run.err.contains("used 1000010 tokens, more than its limit of 1"), "{}", run.err);
+}
+
+#[test]
 fn dollars_are_told_where_prices_are_known() {
     let usage = Usage { prompt: 1_000_000, output: 1_000_000, ..Usage::default() };
     let server = server(Script::always(Reply::new().text("ok").usage(usage)));
@@ -225,6 +237,15 @@ fn the_prompt_that_is_shown_is_the_one_that_is_sent() {
     }
     let asked = place.run_on_terminal(&["prompt", "show", "-m", "openai/gpt-test"], &[]);
     assert!(asked.out.contains("ask_user"), "somebody is there: {}", asked.out);
+}
+
+#[test]
+fn the_prompt_that_is_shown_moves_no_cursor_behind_a_pipe() {
+    let place =
+        Place::with_server(&answering()).file("AGENTS.md", "Be kind.\u{1b}[2J\u{7}\nTwo\u{202e} lines.\n");
+    let run = ok(&place, &["prompt", "show", "-m", "openai/gpt-test"]);
+    assert!(run.out.contains("Be kind.\\u{1b}[2J\\u{7}\nTwo\\u{202e} lines."), "{}", run.out);
+    assert!(!run.out.contains(|c: char| c.is_control() && !matches!(c, '\n' | '\t')), "{:?}", run.out);
 }
 
 /// The user chooses this mode.

@@ -180,6 +180,11 @@ fn a_commit_that_should_not_be_is_stopped_and_no_model_stops_none() {
     change("more\n");
     let nobody = stage.git(&["commit", "-qam", "No model"]);
     assert!(nobody.status.success(), "{}", text(&nobody));
+    let blocks = r#"{"hooks": {"BeforeAgent": [{"hooks": [{"command": "echo not now >&2; exit 2"}]}]}}"#;
+    std::fs::write(stage.place.home().join("settings.json"), blocks).unwrap();
+    change("even more\n");
+    let hooked = stage.git(&["commit", "-qam", "Hooked"]);
+    assert!(hooked.status.success() && text(&hooked).contains("not now"), "{}", text(&hooked));
 }
 
 fn findings(severity: &str) -> String {

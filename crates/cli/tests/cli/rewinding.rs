@@ -109,6 +109,12 @@ fn a_message_that_is_not_there_is_refused() {
     let run = place.run(&["--fork", "latest", "--at", "999", "-p", "delta"]);
     assert_eq!(run.code, Some(42), "{}", run.err);
     assert!(run.err.contains("has no message 999"), "{}", run.err);
+    let run = place.run(&["--fork", "latest", "--at", "1", "-p", "delta"]);
+    assert_eq!(run.code, Some(42), "{}", run.err);
+    let nearest = message(&place, "alpha");
+    assert!(run.err.contains(&format!("has no message 1; the nearest is {nearest}")), "{}", run.err);
+    let run = place.run(&["rewind", "abc"]);
+    assert!(run.err.contains("'abc'") && run.err.contains("no number of a message"), "{}", run.err);
     assert_eq!(place.journals(), [(place.journals().pop().unwrap().0, before)], "nothing was written");
 }
 

@@ -65,6 +65,8 @@ fn a_workspaces_skills_say_nothing_until_it_is_trusted() {
     ]));
     let place = Place::with_server(&server);
     skill(&place, "work/.agents/skills", "evil", "Does evil");
+    std::fs::create_dir_all(place.work().join(".charla/commands")).unwrap();
+    let place = place.file(".charla/commands/model.toml", "prompt = 'x'");
     let run = ask(&place, &[]);
     assert_eq!(run.code, Some(0));
     assert!(run.err.contains("1 skill of this workspace is left out"), "{}", run.err);
@@ -74,6 +76,7 @@ fn a_workspaces_skills_say_nothing_until_it_is_trusted() {
 
     let shown = place.run(&["trust", "--yes"]);
     assert!(shown.out.contains(".agents/skills/evil/SKILL.md is a skill, once trusted"), "{}", shown.out);
+    assert!(shown.out.contains("/workspace.model is a command, once trusted"), "{}", shown.out);
     assert_eq!(ask(&place, &[]).code, Some(0));
     assert!(told(2).contains("Does evil") && told(3).contains("evil-words"), "{}", told(3));
 

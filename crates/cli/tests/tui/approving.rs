@@ -2,21 +2,16 @@
 
 use std::time::Duration;
 
-use charla_testkit::{Reply, Script, Server};
+use charla_testkit::{Reply, Script};
 use serde_json::json;
 
 use crate::journal::records;
 use crate::place::{Place, server};
+use crate::replies::{CHOICES, last_request, touch};
 use crate::terminal::Terminal;
 
-/// The last row of a card that takes keys.
-const CHOICES: &str = "r no, with a reason";
 /// What a card says while keys go to the line.
 const BESIDE: &str = "Esc, or an empty line, leads back";
-
-fn touch(name: &str) -> Reply {
-    Reply::new().call("run_shell_command", json!({ "command": format!("touch {name}") }))
-}
 
 fn asking(place: &Place) -> Terminal {
     let mut terminal = Terminal::start(place, &["-m", "openai/gpt-test"]);
@@ -24,10 +19,6 @@ fn asking(place: &Place) -> Terminal {
     terminal.say("go");
     terminal.wait_for(CHOICES);
     terminal
-}
-
-fn last_request(server: &Server) -> String {
-    server.requests().last().unwrap().body.to_string()
 }
 
 #[test]
@@ -227,4 +218,63 @@ fn words_typed_at_a_card_are_words() {
         .collect();
     assert_eq!(answers, [json!({"outcome": "cancel"})]);
     assert!(place.read("a").is_none());
+}
+
+#[test]
+fn a_short_window_shows_what_would_run_before_it_shows_the_keys() {
+    for (columns, rows) in [(60, 9), (40, 8), (20, 8)] {
+        let server = server(Script::new([touch("precious"), "Done.".into()]));
+        let place = Place::with_server(&server);
+        let mut terminal = Terminal::sized(&place, &["-m", "openai/gpt-test"], columns, rows);
+        terminal.wait_for("›");
+        terminal.say("go");
+        terminal.wait_for("Allow? y once");
+        assert!(terminal.screen().contains("│ touch precious"), "{columns}x{rows}:\n{}", terminal.screen());
+        terminal.press("y");
+        terminal.wait_for("Done.");
+        assert!(place.read("precious").is_some());
+    }
+}
+
+#[test]
+fn what_was_said_at_a_card_comes_back_when_the_card_is_left() {
+    for key in ["\u{1b}", "\u{3}"] {
+        let server = server(Script::new([touch("a"), "Well.".into()]));
+        let place = Place::with_server(&server);
+        let mut terminal = asking(&place);
+        terminal.press("x and this");
+        terminal.wait_for("› x and this");
+        terminal.press("\r");
+        terminal.wait_until("the card", |screen| {
+            screen.contains("joins the next request: x and this") && screen.contains(CHOICES)
+        });
+        terminal.press(key);
+        terminal.wait_for("› x and this");
+        terminal.wait_without("joins the next request");
+        assert!(place.read("a").is_none());
+        terminal.press("\r");
+        terminal.wait_for("Well.");
+        assert_eq!(server.requests().len(), 2);
+    }
+}
+
+#[test]
+fn a_card_and_a_list_are_stopped_and_continued_like_any_program() {
+    let server = server(Script::new([touch("a"), "Done.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = asking(&place);
+    terminal.press("\u{1a}");
+    terminal.wait_without(CHOICES);
+    terminal.wait_stopped();
+    terminal.signal("CONT");
+    terminal.wait_for(CHOICES);
+    terminal.press("y");
+    terminal.wait_for("Done.");
+    terminal.say("/mode ");
+    terminal.wait_for("approval mode:");
+    terminal.press("\u{1a}");
+    terminal.wait_without("approval mode:");
+    terminal.wait_stopped();
+    terminal.signal("CONT");
+    terminal.wait_for("approval mode:");
 }

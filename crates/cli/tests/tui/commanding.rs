@@ -4,6 +4,7 @@ use charla_testkit::{Reply, Script};
 use serde_json::json;
 
 use crate::place::{Place, server};
+use crate::replies::last_request;
 use crate::terminal::{Terminal, command, start};
 
 #[test]
@@ -13,8 +14,13 @@ fn commands_are_listed_and_the_nearest_is_suggested() {
     let mut terminal = start(&place);
     command(&mut terminal, "/help");
     terminal.wait_for("take the last turn's file changes back");
+    terminal.wait_for("/resume, /sessions [ID]");
     command(&mut terminal, "/mcp");
     terminal.wait_for("no MCP servers are configured");
+    command(&mut terminal, "/thoughts");
+    terminal.wait_for("thoughts are shown whole from now on");
+    terminal.press("\u{f}");
+    terminal.wait_for("thoughts are one row from now on");
     command(&mut terminal, "/theme ");
     terminal.wait_for("default-light");
     terminal.wait_for("for light backgrounds");
@@ -25,6 +31,23 @@ fn commands_are_listed_and_the_nearest_is_suggested() {
     assert!(server.requests().is_empty());
     command(&mut terminal, "/quit");
     assert_eq!(terminal.finish().code, Some(0));
+}
+
+#[test]
+fn tools_are_told_beside_or_below_their_names() {
+    let server = server(Script::echo());
+    let place = Place::with_server(&server);
+    for (columns, row) in [(100, "  glob                 Finds"), (50, "  list_background_processes")] {
+        let mut terminal = Terminal::sized(&place, &["-m", "openai/gpt-test"], columns, 60);
+        terminal.wait_for("openai/gpt-test");
+        command(&mut terminal, "/tools");
+        terminal.wait_for("carried");
+        let rows = terminal.rows();
+        assert!(rows.iter().any(|line| line.starts_with(row)), "{rows:#?}");
+        let at = rows.iter().position(|line| line.starts_with("› /tools")).unwrap();
+        let told = rows[at + 1..].iter().take_while(|row| !row.trim().is_empty());
+        assert!(told.clone().count() > 10 && told.clone().all(|row| row.starts_with("  ")), "{rows:#?}");
+    }
 }
 
 #[test]
@@ -42,6 +65,24 @@ fn another_model_answers_from_now_on() {
     command(&mut terminal, "/stats");
     terminal.wait_for("system prompt");
     terminal.wait_for("█");
+    command(&mut terminal, "/doctor");
+    terminal.wait_for("anthropic/claude-test is chosen");
+}
+
+#[test]
+fn a_fork_goes_on_in_a_copy_and_says_of_what() {
+    let server = server(Script::new(["Of apples.", "Of pears."]));
+    let place = Place::with_server(&server);
+    let mut terminal = start(&place);
+    terminal.say("apples");
+    terminal.wait_for("Of apples.");
+    command(&mut terminal, "/fork");
+    terminal.wait_for("from here on in a copy of ");
+    terminal.wait_without("opening the session");
+    terminal.say("pears");
+    terminal.wait_for("Of pears.");
+    assert!(last_request(&server).contains("apples"));
+    assert_eq!(place.journals().len(), 2);
 }
 
 #[test]
@@ -100,7 +141,7 @@ fn file_changes_are_undone_and_the_conversation_rewound() {
     // What was said is in the line again, and is said once.
     terminal.press(" again\r");
     terminal.wait_for("Gone.");
-    let sent = server.requests().last().unwrap().body.to_string();
+    let sent = last_request(&server);
     assert!(sent.contains("write it again") && sent.matches("write it").count() == 1, "{sent}");
 }
 
@@ -151,7 +192,7 @@ fn a_conversation_is_left_for_another_and_taken_up_again() {
     terminal.say("pears");
     terminal.wait_for("Of pears.");
     assert_eq!(place.journals().len(), 2);
-    let second = server.requests().last().unwrap().body.to_string();
+    let second = last_request(&server);
     assert!(!second.contains("apples"), "{second}");
     command(&mut terminal, "/resume ");
     terminal.wait_for("go on with");
@@ -184,9 +225,29 @@ fn a_command_of_ones_own_asks_before_it_runs_and_says_its_prompt() {
     terminal.press("run\r");
     terminal.wait_for("A fine message.");
     assert!(place.read("made").is_some());
-    let sent = server.requests().last().unwrap().body.to_string();
+    let sent = last_request(&server);
     assert!(sent.contains("Tell of ships:") && sent.matches("made 42").count() == 1, "{sent}");
     assert!(!sent.contains("called run_shell_command"), "{sent}");
     command(&mut terminal, "/rewind");
     terminal.wait_for("you    Tell of ships: made 42");
+}
+
+#[test]
+fn where_nothing_was_said_there_is_nothing_to_copy_and_a_turn_that_is_left_is_told() {
+    let server = server(Script::new([Reply::new().text("Half of it. ").stall(), "Again.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = start(&place);
+    command(&mut terminal, "/fork");
+    terminal.wait_for("there is nothing to copy");
+    command(&mut terminal, "/export talk.md");
+    terminal.wait_for("there is nothing to export");
+    assert!(place.read("talk.md").is_none());
+    terminal.say("go");
+    terminal.wait_for("Half of it.");
+    command(&mut terminal, "/clear");
+    terminal.wait_for("the turn is interrupted");
+    terminal.say("anew");
+    terminal.wait_for("Again.");
+    command(&mut terminal, "/quit");
+    assert_eq!(terminal.finish().code, Some(0));
 }

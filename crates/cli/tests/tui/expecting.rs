@@ -5,16 +5,10 @@ use serde_json::json;
 
 use crate::journal::records;
 use crate::place::{Place, server};
+use crate::replies::{CHOICES, last_request, shell};
 use crate::terminal::{Terminal, start};
 
 const MODEL: [&str; 2] = ["-m", "openai/gpt-test"];
-/// The last row of a card that takes keys.
-const CHOICES: &str = "r no, with a reason";
-
-fn shell(command: &str) -> Reply {
-    Reply::new().call("run_shell_command", json!({ "command": command }))
-}
-
 #[test]
 fn a_resumed_conversation_shows_calls_as_they_were() {
     let call = shell("echo printed-by-it; exit 4");
@@ -60,7 +54,7 @@ fn enter_runs_a_command_and_sends_a_file_that_are_typed_in_full() {
     terminal.wait_for("▸ @notes.txt");
     terminal.press("\r");
     terminal.wait_for("Read.");
-    assert!(server.requests().last().unwrap().body.to_string().contains("4711"));
+    assert!(last_request(&server).contains("4711"));
     // What is not typed in full is completed first.
     terminal.press("/sta");
     terminal.wait_for("▸ /stats");
@@ -85,7 +79,7 @@ fn a_question_of_the_model_is_a_list() {
     terminal.wait_for("▸  2 │ blue  cold");
     terminal.press("\r");
     terminal.wait_for("Chosen.");
-    assert!(server.requests().last().unwrap().body.to_string().contains("blue"));
+    assert!(last_request(&server).contains("blue"));
 }
 
 #[test]
@@ -105,7 +99,7 @@ fn a_word_that_begins_with_yes_or_no_is_no_answer_to_the_model() {
     });
     terminal.press("y");
     terminal.wait_for("Heard.");
-    let told = server.requests().last().unwrap().body.to_string();
+    let told = last_request(&server);
     assert!(told.contains("not today") && told.contains("yes"), "{told}");
 }
 
@@ -122,7 +116,7 @@ fn a_command_of_ones_own_never_takes_the_place_of_one_of_ours() {
     assert!(server.requests().is_empty());
     terminal.press("/user.help\r");
     terminal.wait_for("One.");
-    assert!(server.requests().last().unwrap().body.to_string().contains("Say mine."));
+    assert!(last_request(&server).contains("Say mine."));
     terminal.press("\u{4}");
     terminal.finish();
     // Without a screen they are there, too.
@@ -181,7 +175,7 @@ fn commands_within_a_command_of_ones_own_are_answered_by_a_key_recorded_and_judg
     terminal.wait_for("run this for /told?");
     terminal.press("y");
     terminal.wait_for("One.");
-    assert!(server.requests().last().unwrap().body.to_string().contains("It says 42."));
+    assert!(last_request(&server).contains("It says 42."));
     assert!(records(&place).iter().any(|record| record["kind"] == "client_call_ended"));
 }
 

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
-use charla_testkit::{Otherwise, Reply, Rule, Script, When};
+use charla_testkit::{Otherwise, Reply, Rule, Script, Usage, When};
 use serde_json::{Value, json};
 
 use crate::place::{Place, server};
+use crate::replies::last_request;
 use crate::terminal::{command, start};
 
 #[test]
@@ -86,7 +87,7 @@ fn extensions_come_change_and_go_while_a_conversation_goes_on() {
     terminal.wait_for("- mcp_s1_echo");
     command(&mut terminal, "/greet");
     terminal.wait_for("Two.");
-    let asked = server.requests().last().unwrap().body.to_string();
+    let asked = last_request(&server);
     for told in ["first", "One.", "Greetings of 1", "The helper is of version 1.", "Steps of 1"] {
         assert!(asked.contains(told), "{told}: {asked}");
     }
@@ -100,12 +101,18 @@ fn extensions_come_change_and_go_while_a_conversation_goes_on() {
     terminal.wait_for("helper (v1) - active (update available)");
     command(&mut terminal, "/extensions update helper");
     terminal.wait_for("update helper from 1 to 2?");
+    // Enter alone agrees to nothing.
+    terminal.wait_for("▸ no");
     terminal.press("\r");
+    terminal.wait_without("update helper from 1 to 2?");
+    command(&mut terminal, "/extensions update helper");
+    terminal.wait_for("update helper from 1 to 2?");
+    terminal.press("y");
     terminal.wait_for("Extension \"helper\" successfully updated: 1 → 2");
     terminal.wait_without("opening the session");
     command(&mut terminal, "/greet");
     terminal.wait_for("Three.");
-    let asked = server.requests().last().unwrap().body.to_string();
+    let asked = last_request(&server);
     assert!(asked.contains("Greetings of 2") && asked.contains("The helper is of version 2."), "{asked}");
     assert!(!asked.contains("The helper is of version 1."), "{asked}");
     assert_eq!(place.read("hooked").as_deref(), Some("1\n2\n"));
@@ -118,10 +125,35 @@ fn extensions_come_change_and_go_while_a_conversation_goes_on() {
     terminal.wait_for("there is no command /greet");
     terminal.say("last");
     terminal.wait_for("Four.");
-    let asked = server.requests().last().unwrap().body.to_string();
+    let asked = last_request(&server);
     assert!(asked.contains("Three.") && !asked.contains("The helper is of version"), "{asked}");
     assert_eq!(place.read("hooked").as_deref(), Some("1\n2\n"));
     assert_eq!(place.journals().len(), 1, "one session all along");
+}
+
+#[test]
+fn what_runs_in_the_background_goes_on_when_settings_are_read_anew_and_so_do_the_figures() {
+    let usage = |prompt, output| Usage { prompt, output, ..Usage::default() };
+    let begin = json!({"command": "echo begun; sleep 1000", "is_background": true});
+    let begin = Reply::new().call("run_shell_command", begin).usage(usage(1000, 4));
+    let look = Reply::new().call("list_background_processes", json!({}));
+    let one = Reply::new().text("One.").usage(usage(200, 30));
+    let server = server(Script::new([begin, one, look, "Two.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = start(&place);
+    command(&mut terminal, "/mode yolo");
+    terminal.wait_for("yolo: nothing asks");
+    terminal.say("first");
+    terminal.wait_for("One.");
+    terminal.wait_for("↑1.2k ↓34");
+    command(&mut terminal, "/extensions reload");
+    terminal.wait_for("are read anew");
+    terminal.wait_without("opening the session");
+    terminal.wait_for("↑1.2k ↓34");
+    terminal.say("second");
+    terminal.wait_for("Two.");
+    let told = last_request(&server);
+    assert!(told.contains("] running: echo begun; sleep 1000"), "{told}");
 }
 
 #[test]
@@ -182,6 +214,36 @@ fn hooks_are_told_why_a_session_ends_and_the_next_begins() {
 }
 
 #[test]
+fn hooks_and_servers_are_told_in_the_words_that_scripts_wait_for() {
+    let touch = Reply::new().call("run_shell_command", json!({"command": "touch a"}));
+    let server = server(Script::new([touch, "Done.".into(), "Noted.".into()]));
+    let hook = |answer: Value| json!([{"hooks": [{"command": format!("cat > /dev/null; echo '{answer}'")}]}]);
+    let place = Place::with_server(&server);
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/servers/server.py");
+    let settings = json!({
+        "mcpServers": {"s": {"command": "python3", "args": [script, "plain"]}},
+        "hooks": {"SessionStart": hook(json!({"systemMessage": "welcome aboard"})),
+                  "BeforeTool": hook(json!({"decision": "ask", "systemMessage": "look at this one"}))},
+    });
+    let place = place.settings(&settings.to_string());
+    let mut terminal = start(&place);
+    terminal.wait_for("welcome aboard");
+    terminal.say("go");
+    terminal.wait_for("Allow");
+    terminal.wait_for("look at this one");
+    terminal.press("y\r");
+    terminal.wait_for("Done.");
+    assert!(place.read("a").is_some());
+    // The servers have answered once one of their resources has.
+    terminal.say("@s:note:one");
+    terminal.wait_for("Noted.");
+    command(&mut terminal, "/mcp list");
+    terminal.wait_for("mcp_s_cyclic");
+    command(&mut terminal, "/quit");
+    assert_eq!(terminal.finish().code, Some(0));
+}
+
+#[test]
 fn a_prompt_of_a_server_is_a_command() {
     let server = server(Script::echo());
     let place = Place::with_server(&server);
@@ -193,6 +255,8 @@ fn a_prompt_of_a_server_is_a_command() {
     // The servers have answered once one of their resources has.
     terminal.say("@s:note:one");
     terminal.wait_for("a note");
+    terminal.say("@s:two");
+    terminal.wait_for("[resource two]");
     // What it has is offered while somebody writes.
     terminal.press("see @s");
     terminal.wait_for("▸ @s:");
@@ -202,13 +266,17 @@ fn a_prompt_of_a_server_is_a_command() {
     terminal.wait_for("▸ /greet");
     terminal.press("\t--");
     terminal.wait_for("▸ --who=");
+    terminal.press("\tAd");
+    terminal.wait_for("--who='Ad Lib'");
+    terminal.press("a\t");
+    terminal.wait_without("--who='Ad Lib'");
     terminal.press("\u{15}");
-    terminal.wait_without("▸ --who=");
+    terminal.wait_without("--who=");
     command(&mut terminal, "/greet ");
     terminal.wait_for("`who` is missing: /greet --who=…");
     command(&mut terminal, "/greet Ann");
     terminal.wait_for("Greet Ann");
-    let asked = server.requests().last().unwrap().body.to_string();
+    let asked = last_request(&server);
     assert!(asked.contains("Greet Ann"), "{asked}");
 }
 
@@ -245,6 +313,6 @@ fn a_question_of_an_agent_is_a_card_of_its_caller() {
     terminal.press("y");
     terminal.wait_for("All done.");
     assert_eq!(place.read("ran").as_deref(), Some("once\n"));
-    let asked = server.requests().last().unwrap().body.to_string();
+    let asked = last_request(&server);
     assert!(asked.contains("It ran."), "{asked}");
 }

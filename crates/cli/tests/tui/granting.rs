@@ -1,18 +1,11 @@
 //! What "always" answers allow: told, listed, taken back, and as it was after coming back.
 
-use charla_testkit::{Reply, Script};
-use serde_json::json;
+use charla_testkit::Script;
 
 use crate::journal::records;
 use crate::place::{Place, server};
+use crate::replies::{CHOICES, touch};
 use crate::terminal::Terminal;
-
-/// The last row of a card that takes keys.
-const CHOICES: &str = "r no, with a reason";
-
-fn touch(name: &str) -> Reply {
-    Reply::new().call("run_shell_command", json!({ "command": format!("touch {name}") }))
-}
 
 /// The number of the only grant that is listed.
 fn number(terminal: &mut Terminal) -> String {

@@ -4,6 +4,7 @@ use charla_testkit::{Reply, Script};
 use serde_json::json;
 
 use crate::place::{Place, server};
+use crate::replies::last_request;
 use crate::terminal::Terminal;
 
 #[test]
@@ -17,13 +18,19 @@ fn every_command_is_understood_or_says_what_to_use_instead() {
     for (line, answer) in [
         ("/help", "!COMMAND: run a command yourself"),
         ("/theme", "this needs a screen"),
+        ("/fork", "without one there is `charla --fork "),
+        ("/help", "/extensions [install|update|enable|disable|uninstall NAME]: list"),
         ("/modle", "did you mean /model?"),
         ("/model", "anthropic/"),
         ("/tools", "run_shell_command"),
         ("/mode", "auto_edit holds"),
         ("/mode foo", "there is no mode foo"),
+        ("/mode plan", "approval mode: plan"),
+        ("/mode auto_edit", "approval mode: auto_edit"),
+        ("/model anthropic/claude-test", "anthropic/claude-test answers from now on"),
+        ("/model openai/gpt-test", "openai/gpt-test answers from now on"),
         ("write it", "Written."),
-        ("/undo", "done: 1 file (a.txt) of turn 1"),
+        ("/undo", "taken back: 1 file (a.txt) of turn 1"),
         ("!echo by $((40 + 2))", "by 42"),
         ("what did I do?", "Seen."),
         ("/export talk.md", "written to"),
@@ -32,7 +39,7 @@ fn every_command_is_understood_or_says_what_to_use_instead() {
         terminal.wait_for(answer);
     }
     assert_eq!(place.read("a.txt"), None);
-    let sent = server.requests().last().unwrap().body.to_string();
+    let sent = last_request(&server);
     assert!(sent.contains("by 42") && sent.contains("called run_shell_command themselves"), "{sent}");
     terminal.press("/quit\r");
     assert_eq!(terminal.finish().code, Some(0));
@@ -56,4 +63,92 @@ fn a_card_is_told_without_drawn_characters_and_the_farewell_has_a_row_of_its_own
     let all = rows.join("\n");
     assert!(!all.contains(['│', '─', '┆']), "{all}");
     assert!(all.contains("@/etc/passwd is not attached") && !all.contains("--attach"), "{all}");
+}
+
+/// A conversation line by line that waits for a prompt.
+fn begun(place: &Place) -> Terminal {
+    let mut terminal = Terminal::sized(place, &["-m", "openai/gpt-test", "--screen-reader"], 120, 60);
+    terminal.wait_for("/help lists commands");
+    terminal.wait_until("a prompt", |screen| screen.trim_end().ends_with('>'));
+    terminal
+}
+
+#[test]
+fn ctrl_c_twice_leaves_as_on_a_screen_and_a_signal_is_a_signal() {
+    let server = server(Script::echo());
+    let place = Place::with_server(&server);
+    let mut terminal = begun(&place);
+    terminal.press("\u{3}");
+    terminal.wait_for("Press Ctrl+C again to exit");
+    terminal.press("\u{3}");
+    let end = terminal.finish();
+    let all = end.rows.join("\n");
+    assert_eq!(end.code, Some(0), "{all}");
+    assert!(all.contains("Agent powering down. Goodbye!"), "{all}");
+    // Nothing was said: there is nothing to come back to.
+    assert!(!all.contains("--resume") && place.journals().is_empty(), "{all}");
+
+    let mut terminal = begun(&place);
+    terminal.press("hello\r");
+    terminal.wait_until("an answer, and a prompt", |screen| screen.matches("> ").count() > 1);
+    terminal.signal("TERM");
+    let end = terminal.finish();
+    let all = end.rows.join("\n");
+    assert_eq!(end.code, Some(130), "{all}");
+    assert!(all.contains("Goodbye!") && all.contains("go on with: charla --resume"), "{all}");
+}
+
+#[test]
+fn an_extension_is_agreed_to_or_not_in_words() {
+    let server = server(Script::echo());
+    let place = Place::with_server(&server);
+    let folder = place.path().join("ext");
+    std::fs::create_dir(&folder).unwrap();
+    std::fs::write(folder.join("gemini-extension.json"), r#"{"name": "helper", "version": "1.2"}"#).unwrap();
+    let mut terminal = begun(&place);
+    let install = format!("/extensions install {}\r", folder.display());
+    for (answer, told) in
+        [("", "nothing is changed"), ("n", "nothing is changed"), ("y", "installed successfully")]
+    {
+        terminal.press(&install);
+        terminal
+            .wait_until("the question", |screen| screen.trim_end().ends_with("install helper 1.2? y or n>"));
+        terminal.press(&format!("{answer}\r"));
+        terminal.wait_until(told, |screen| {
+            screen.rsplit("install helper 1.2?").next().is_some_and(|rest| rest.contains(told))
+        });
+    }
+    terminal.press("/extensions\r");
+    terminal.wait_for("helper (v1.2) - active");
+}
+
+#[test]
+fn a_no_is_no_error_and_a_call_is_told_by_what_it_is_about() {
+    let write = Reply::new().call("write_file", json!({"content": "one\n", "file_path": "a.txt"}));
+    let server = server(Script::new([write]));
+    let place = Place::with_server(&server);
+    let mut terminal = begun(&place);
+    terminal.press("write it\r");
+    terminal.wait_for("may write_file run?");
+    terminal.press("n\r");
+    terminal.wait_for("interrupted: it stopped here");
+    let rows = terminal.rows();
+    assert!(rows.iter().any(|row| row.trim_end() == "write_file a.txt"), "{rows:#?}");
+    assert!(!rows.join("\n").contains("error"), "{rows:#?}");
+    assert_eq!(place.read("a.txt"), None);
+}
+
+#[test]
+fn what_a_command_of_ones_own_prints_stands_in_plain_rows() {
+    let server = server(Script::echo());
+    let place = Place::with_server(&server);
+    let mut terminal = Terminal::sized(&place, &["-m", "openai/gpt-test", "--screen-reader"], 100, 40);
+    terminal.wait_for("/help lists commands");
+    terminal.press("!seq 11 $((12 + 1))\r");
+    terminal.wait_until("the output", |screen| screen.contains("\n13") && screen.trim_end().ends_with('>'));
+    let rows = terminal.rows();
+    let told: Vec<&str> = rows.iter().map(|row| row.trim_end()).filter(|row| row.contains("1")).collect();
+    let told: Vec<&str> = told.into_iter().skip_while(|row| !row.ends_with(" 11") && *row != "11").collect();
+    let told: Vec<&str> = told.iter().map(|row| row.trim_start_matches("> ")).collect();
+    assert_eq!(told, ["11", "12", "13"], "{rows:#?}");
 }

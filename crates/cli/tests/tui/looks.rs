@@ -1,9 +1,11 @@
 //! Sizes, scripts and floods: what a screen must stand.
 
 use charla_testkit::{Reply, Script};
+use serde_json::json;
 
 use crate::journal::records;
 use crate::place::{Place, server};
+use crate::replies::last_request;
 use crate::terminal::Terminal;
 
 #[test]
@@ -56,7 +58,7 @@ fn a_megabyte_that_is_pasted_is_a_chip_and_arrives_whole() {
     assert!(terminal.bytes.len() < 20_000, "{} bytes", terminal.bytes.len());
     terminal.press("\r");
     terminal.wait_for("Read it.");
-    let sent = server.requests().last().unwrap().body.to_string();
+    let sent = last_request(&server);
     assert_eq!(sent.matches("0123456789abcdef").count(), 62_000);
 }
 
@@ -72,7 +74,7 @@ fn a_command_of_ones_own_runs_and_the_model_hears_of_it() {
     assert!(server.requests().is_empty());
     terminal.say("what did I do?");
     terminal.wait_for("I see it.");
-    let sent = server.requests().last().unwrap().body.to_string();
+    let sent = last_request(&server);
     assert!(sent.contains("The user called run_shell_command themselves"), "{sent}");
     assert!(sent.contains("from 42"), "{sent}");
     // What the model is told beside their words is nothing that they said.
@@ -206,5 +208,39 @@ fn a_file_is_named_by_a_few_of_its_letters() {
     terminal.wait_for("@important_notes.txt");
     terminal.press("\r");
     terminal.wait_for("I have read it.");
-    assert!(server.requests().last().unwrap().body.to_string().contains("4711"));
+    assert!(last_request(&server).contains("4711"));
+}
+
+#[test]
+fn an_answer_after_a_resize_is_laid_out_for_the_new_width() {
+    let words = "word ".repeat(30);
+    let server = server(Script::new([Reply::from(words.as_str())]));
+    let place = Place::with_server(&server);
+    let mut terminal = Terminal::sized(&place, &["-m", "openai/gpt-test"], 40, 24);
+    terminal.wait_for("›");
+    terminal.resize(80, 24);
+    terminal.wait_for(&"─".repeat(80));
+    terminal.say("go");
+    terminal.wait_for(&vec!["word"; 15].join(" "));
+}
+
+#[test]
+fn an_answer_to_the_model_is_shown_whole_on_a_narrow_screen() {
+    let question = json!({"questions": [{"question": "Which of them shall it be?", "header": "Choice", "type": "text"}]});
+    let server = server(Script::new([Reply::new().call("ask_user", question), "Fine.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = Terminal::sized(&place, &["-m", "openai/gpt-test"], 40, 24);
+    terminal.wait_for("›");
+    terminal.say("go");
+    terminal.wait_for("Which of them");
+    terminal.wait_for("your words> ");
+    terminal.press("the one that stands behind all others\r");
+    terminal.wait_for("Fine.");
+    let rows = terminal.rows();
+    let told: String = rows
+        .iter()
+        .filter_map(|row| row.strip_prefix("  │ "))
+        .map(|row| format!("{} ", row.trim_end()))
+        .collect();
+    assert!(told.contains("the one that stands behind all others"), "{rows:#?}");
 }

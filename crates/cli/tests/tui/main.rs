@@ -8,6 +8,7 @@ mod commanding;
 mod expecting;
 mod extending;
 mod first_run;
+mod fitting;
 mod granting;
 mod journal;
 mod leaving;
@@ -17,6 +18,7 @@ mod pictures;
 #[path = "../cli/place.rs"]
 #[expect(dead_code, reason = "shared with the other tests of the binary, which need more of it")]
 mod place;
+mod replies;
 #[path = "../cli/serving/client.rs"]
 #[expect(dead_code, reason = "shared with the tests of the server, which need more of it")]
 mod serving;

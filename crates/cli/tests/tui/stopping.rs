@@ -1,18 +1,14 @@
 //! What is cut off: stays to be seen, is marked, and comes back where it can be sent again.
 
 use charla_testkit::{Reply, Script};
-use serde_json::json;
 
 use crate::place::{Place, server};
+use crate::replies::shell;
 use crate::terminal::Terminal;
 
 const YOLO: [&str; 4] = ["-m", "openai/gpt-test", "--approval-mode", "yolo"];
 const ESCAPE: &str = "\u{1b}";
 const INTERRUPTED: &str = "⊘ interrupted";
-
-fn shell(command: &str) -> Reply {
-    Reply::new().call("run_shell_command", json!({ "command": command }))
-}
 
 fn start(place: &Place) -> Terminal {
     let mut terminal = Terminal::start(place, &YOLO);
@@ -94,12 +90,12 @@ fn line_by_line_the_first_interrupt_stops_the_turn_and_the_second_leaves() {
     terminal.wait_for("Half of it.");
     terminal.press("\u{3}");
     terminal.wait_for("Press Ctrl+C again to exit");
-    terminal.wait_for("cancelled");
+    terminal.wait_for("interrupted: it stopped here");
     terminal.press("go on\r");
     terminal.wait_for("Whole.");
     terminal.press("\u{3}\u{3}");
     let end = terminal.finish();
-    assert_eq!(end.code, Some(130), "{:?}", end.rows);
+    assert_eq!(end.code, Some(0), "{:?}", end.rows);
     assert!(end.rows.join("\n").contains("go on with: charla --resume"), "{:?}", end.rows);
 }
 
@@ -112,7 +108,7 @@ fn line_by_line_a_question_is_stopped_and_the_next_line_is_a_prompt() {
     terminal.press("begin\r");
     terminal.wait_for("n REASON no, go on?");
     terminal.press("\u{3}");
-    terminal.wait_until("the end", |screen| screen.contains("cancelled") && screen.ends_with("> "));
+    terminal.wait_until("the end", |screen| screen.contains("interrupted") && screen.ends_with("> "));
     terminal.press("something else\r");
     terminal.wait_for("Heard.");
     assert_eq!(place.read("a"), None);

@@ -125,3 +125,26 @@ fn resizing_while_an_answer_streams_leaves_every_row_once() {
     let counts: Vec<usize> = (0..40).map(|n| all.matches(&format!("point {n}:")).count()).collect();
     assert!(counts.iter().all(|count| *count == 1), "{counts:?}\n{all}");
 }
+
+#[test]
+fn a_window_that_becomes_smaller_while_an_answer_streams_shows_nothing_twice() {
+    let words = "which is told in so many words that a narrow window has to break it";
+    let line = |n: usize| format!("- point {n}: {words}\n");
+    let streamed = (0..60).fold(Reply::new(), |reply, n| reply.text(line(n)).delay(20));
+    let server = server(Script::new([streamed.stall()]));
+    let place = Place::with_server(&server);
+    let tmux = Tmux::start(&place, &["-m", "openai/gpt-test"], 80, 24);
+    tmux.wait_for("openai/gpt-test");
+    tmux.press(&["list them", "Enter"]);
+    tmux.wait_for("point 8:");
+    for (columns, rows) in [("40", "24"), ("100", "24"), ("60", "24"), ("60", "14")] {
+        tmux.run(&["resize-window", "-x", columns, "-y", rows]);
+        let rule = "─".repeat(columns.parse().unwrap());
+        tmux.wait_until("drawn anew", |all| all.lines().any(|line| line == rule));
+    }
+    tmux.wait_for("point 59:");
+    tmux.press(&["Escape"]);
+    let all = tmux.wait_for("⊘ interrupted");
+    let counts: Vec<usize> = (0..60).map(|n| all.matches(&format!("point {n}:")).count()).collect();
+    assert!(counts.iter().all(|count| *count == 1), "{counts:?}\n{all}");
+}

@@ -3,15 +3,11 @@
 use std::time::{Duration, Instant};
 
 use charla_testkit::{Reply, Script};
-use serde_json::json;
 
 use crate::journal::records;
 use crate::place::{PATIENCE, Place, server};
+use crate::replies::shell;
 use crate::terminal::Terminal;
-
-fn shell(command: &str) -> Reply {
-    Reply::new().call("run_shell_command", json!({ "command": command }))
-}
 
 fn working(place: &Place, prompt: &str) -> Terminal {
     let mut terminal = Terminal::start(place, &["-m", "openai/gpt-test", "--approval-mode", "yolo"]);

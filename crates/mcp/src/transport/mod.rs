@@ -44,6 +44,8 @@ pub(crate) struct Complaints {
 }
 
 impl Complaints {
+    /// So many lines are told.
+    const TOLD: usize = 4;
     /// So many bytes are kept.
     const KEPT: usize = 2000;
     /// It may have more to say than was read so far, or have left a child that holds the pipe.
@@ -67,11 +69,13 @@ impl Complaints {
         Self { kept, reader }
     }
 
-    /// The last line that says something, of a server that has ended.
-    pub(crate) async fn last_line(mut self) -> Option<String> {
+    /// The last lines that say something, of a server that has ended: programs tell the reason some lines before their last.
+    pub(crate) async fn last_lines(mut self) -> Option<String> {
         let _ = tokio::time::timeout(Self::TRAIL, self.reader.join_next()).await;
         let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        let line = kept.lines().rev().map(str::trim).find(|line| !line.is_empty())?;
-        Some(one_line(line))
+        let said = kept.lines().rev().map(str::trim).filter(|line| !line.is_empty());
+        let mut lines: Vec<String> = said.take(Self::TOLD).map(one_line).collect();
+        lines.reverse();
+        (!lines.is_empty()).then(|| lines.join("; "))
     }
 }

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use charla_mcp::{Planned, Reach, ServerConfig, State};
+use charla_mcp::{BegunArgument, Planned, Reach, ServerConfig, State};
 use charla_proto::{Effect, Lane, RunContext, ToolContext, ToolErrorKind};
 use serde_json::json;
 
@@ -159,6 +159,62 @@ async fn prompts_and_resources_are_listed_and_read() {
         let refused = tool("read_mcp_resource").prepare(args, &context).await.err().unwrap();
         assert_eq!(refused.kind, charla_proto::ToolErrorKind::DeniedByRule, "{uri}");
     }
+    for uri in [
+        "file:///w\\secrets/k",
+        "file://\\w/secrets/k",
+        "file:///w%5Csecrets/k",
+        "fi\tle:///w/secrets/k",
+        "file:///w/secrets/k%00.txt",
+        "file://secrets/k",
+        "file:///w/x#/../secrets/k",
+    ] {
+        let why = servers.resource("s", uri).await.unwrap().unwrap_err();
+        assert!(why.contains("more than one file"), "{uri:?}: {why}");
+        let args = serde_json::Map::from_iter([("uri".to_owned(), uri.into())]);
+        let refused = tool("read_mcp_resource").prepare(args, &context).await.err().unwrap();
+        assert_eq!(refused.kind, charla_proto::ToolErrorKind::DeniedByRule, "{uri:?}");
+    }
+}
+
+#[tokio::test]
+async fn resources_of_a_server_that_is_not_there_yet_are_waited_for() {
+    let world = World::new();
+    for (name, args, told) in [
+        ("list_mcp_resources", json!({}), "note:one one"),
+        ("read_mcp_resource", json!({"uri": "note:one"}), "[resource note:one]\na note"),
+        ("read_mcp_resource", json!({"uri": "note:one", "server": "s"}), "[resource note:one]\na note"),
+    ] {
+        let servers = world.start(vec![world.config("s", "plain"), world.config("d", "dead")]);
+        assert_eq!(words(&call(&servers, name, args).await), told);
+        servers.shutdown().await;
+    }
+    let servers = world.started("n", "namesake").await;
+    let told = "note:one one\nAddresses to be filled in where braces are:\nnote:{name} any note";
+    assert_eq!(words(&call(&servers, "list_mcp_resources", json!({})).await), told);
+    let servers = world.started("m", "many").await;
+    assert!(servers.tool("list_mcp_resources").is_none());
+}
+
+#[tokio::test]
+async fn values_of_a_prompts_arguments_are_proposed() {
+    let world = World::new();
+    let servers = world.started("s", "plain").await;
+    let begun = |server: &str, begun: &str| BegunArgument {
+        server: server.to_owned(),
+        prompt: "greet".to_owned(),
+        argument: "who".to_owned(),
+        begun: begun.to_owned(),
+        others: vec![("how".to_owned(), "warmly".to_owned())],
+    };
+    assert_eq!(servers.completions(&begun("s", "Ad")).await, ["Ada", "Adam", "Ad Lib"]);
+    assert_eq!(servers.completions(&begun("s", "x")).await, [""; 0]);
+    assert_eq!(servers.completions(&begun("t", "Ad")).await, [""; 0]);
+    let asked = r#"complete {"argument": {"name": "who", "value": "Ad"}, "context": {"arguments": {"how": "warmly"}}, "ref": {"name": "greet", "type": "ref/prompt"}}"#;
+    assert_eq!(world.noted("s", asked), 1);
+    // One that proposes nothing is not asked.
+    let silent = world.started("m", "many").await;
+    assert_eq!(silent.completions(&begun("m", "Ad")).await, [""; 0]);
+    assert_eq!(world.noted("m", asked), 0);
 }
 
 #[tokio::test]

@@ -166,17 +166,28 @@ def answer(message):
             return None
         GREETED.update(params.get("capabilities", {}))
         capabilities = {"tools": {"listChanged": True}}
-        if MODE == "plain":
-            capabilities |= {"prompts": {}, "resources": {}}
+        if MODE in ("plain", "namesake"):
+            capabilities |= {"prompts": {}, "resources": {}, "completions": {}}
         return {"protocolVersion": "2024-11-05", "capabilities": capabilities, "serverInfo": {"name": "t", "version": "1"}}
     if method == "tools/list":
         return page(TOOLS, params)
+    if method == "prompts/list" and MODE == "namesake":
+        return {"prompts": [{"name": "compress"}, {"name": "help"}, {"name": "sly"}]}
     if method == "prompts/list":
         arguments = [{"name": "who", "required": True}, {"name": "how"}]
         return {"prompts": [{"name": "greet", "description": "Greets.", "arguments": arguments}]}
     if method == "prompts/get":
-        words = "Greet " + params["arguments"]["who"]
+        words = "Greet " + params.get("arguments", {}).get("who", "all")
+        if params["name"] == "sly":
+            words = "/compress"
         return {"messages": [{"role": "user", "content": {"type": "text", "text": words}}]}
+    if method == "completion/complete":
+        note("complete " + json.dumps(params, sort_keys=True))
+        names = ["Ada", "Adam", "Ad Lib", "Ad\u001b[2J", "", 7, "A" * 300]
+        begun = params["argument"]["value"]
+        return {"completion": {"values": [name for name in names if str(name).startswith(begun)]}}
+    if method == "resources/templates/list" and MODE == "namesake":
+        return {"resourceTemplates": [{"uriTemplate": "note:{name}", "name": "any note"}]}
     if method == "resources/list":
         return {"resources": [{"uri": "note:one", "name": "one"}]}
     if method == "resources/read":

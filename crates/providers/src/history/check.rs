@@ -10,7 +10,7 @@ use crate::wire::CallId;
 
 /// True when nothing has to change.
 pub(super) fn is_fit(contents: &[Arc<Content>], target: &Target) -> bool {
-    let mut ids = HashSet::with_capacity(contents.len());
+    let mut ids = Vec::with_capacity(contents.len());
     let mut previous: Option<&Content> = None;
     for content in contents {
         let fits = match content.role {
@@ -22,7 +22,7 @@ pub(super) fn is_fit(contents: &[Arc<Content>], target: &Target) -> bool {
             Role::Model => {
                 previous.is_some_and(|previous| previous.role == Role::User)
                     && content.function_responses().next().is_none()
-                    && content.function_calls().all(|call| named(call).is_some_and(|id| ids.insert(id)))
+                    && content.function_calls().all(|call| named(call).map(|id| ids.push(id)).is_some())
             }
         };
         if !fits || !is_sendable(content, target) {
@@ -30,7 +30,18 @@ pub(super) fn is_fit(contents: &[Arc<Content>], target: &Target) -> bool {
         }
         previous = Some(content);
     }
-    previous.is_none_or(|last| last.role == Role::User || last.function_calls().next().is_none())
+    are_distinct(&ids)
+        && previous.is_none_or(|last| last.role == Role::User || last.function_calls().next().is_none())
+}
+
+/// True when no two are the same. That their ends differ is seen soonest.
+fn are_distinct(ids: &[&str]) -> bool {
+    let end = |id: &&str| id.bytes().rev().take(8).fold(0, |end: u64, byte| end << 8 | u64::from(byte));
+    let mut ends: Vec<u64> = ids.iter().map(end).collect();
+    ends.sort_unstable();
+    ends.dedup();
+    let mut seen = HashSet::new();
+    ends.len() == ids.len() || ids.iter().all(|id| seen.insert(*id))
 }
 
 /// What a call is called when it is sent, where it has a name.
@@ -60,4 +71,21 @@ pub(super) fn answers<'a>(content: &Content, calls: impl Iterator<Item = &'a Fun
 pub(super) fn is_sendable(content: &Content, target: &Target) -> bool {
     let own = |part: &Part| matches!(part.kind, PartKind::Opaque(_)) || part.thought_signature.is_some();
     content.is_valid() || (target.made(content) && content.parts.iter().any(own))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_told_apart_by_all_of_their_letters() {
+        for distinct in
+            [&[][..], &["a"], &["a", "b"], &["call_0", "call_1"], &["1-same-ending", "2-same-ending"]]
+        {
+            assert!(are_distinct(distinct), "{distinct:?}");
+        }
+        for same in [&["a", "a"][..], &["1-same-ending", "2-same-ending", "1-same-ending"], &["", ""]] {
+            assert!(!are_distinct(same), "{same:?}");
+        }
+    }
 }

@@ -267,7 +267,7 @@ impl CallRecord {
         if let Some(origin) = chunk.content().and_then(|content| content.origin.as_ref())
             && self.answer.is_none()
         {
-            self.entry.model = format!("{}/{}", origin.provider, origin.model);
+            self.entry.model = origin.name();
         }
         self.answer.get_or_insert_default().push(chunk.clone());
     }

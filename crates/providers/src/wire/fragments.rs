@@ -1,6 +1,7 @@
 //! What has been encoded once and need not be encoded again.
 
-use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Arc, Weak};
 
 use charla_proto::{Content, FunctionDeclaration};
@@ -21,13 +22,37 @@ type Known<T> = (Weak<T>, Box<[u8]>);
 
 #[derive(Debug)]
 struct Cache<T> {
-    known: BTreeMap<(usize, u8), Known<T>>,
+    known: HashMap<(usize, u8), Known<T>, BuildHasherDefault<AddressHasher>>,
     sweep_at: usize,
 }
 
 impl<T> Default for Cache<T> {
     fn default() -> Self {
-        Self { known: BTreeMap::new(), sweep_at: 0 }
+        Self { known: HashMap::default(), sweep_at: 0 }
+    }
+}
+
+/// Spreads addresses, which nobody outside chooses, over the places of a table.
+#[derive(Default)]
+struct AddressHasher(u64);
+
+impl Hasher for AddressHasher {
+    fn write(&mut self, bytes: &[u8]) {
+        bytes.iter().for_each(|byte| self.write_u8(*byte));
+    }
+
+    fn write_u8(&mut self, value: u8) {
+        self.write_usize(value.into());
+    }
+
+    fn write_usize(&mut self, value: usize) {
+        const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
+        self.0 = (self.0 ^ value as u64).wrapping_mul(SPREAD);
+    }
+
+    /// The high bits are the ones that depend on the whole address; a table looks at the low ones first.
+    fn finish(&self) -> u64 {
+        self.0.rotate_left(26)
     }
 }
 

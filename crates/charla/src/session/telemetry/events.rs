@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use charla_proto::{Args, CallEnded, CallStatus, Fact, HookRan, PartKind, Record};
+use charla_proto::{Args, CallEnded, CallStatus, Fact, HookEffect, HookRan, PartKind, Record};
 use serde_json::{Value, json};
 
 use super::outfile::{Outfile, put};
@@ -52,6 +52,7 @@ impl Watcher {
                     call.args.clone_from(args);
                 }
             }
+            Fact::HookActed(acted) => self.hook_acted(&acted.effect),
             Fact::CallStarted(started) => {
                 if let Some(call) = self.calls.get_mut(&started.call) {
                     call.began = Some(record.at);
@@ -101,12 +102,25 @@ impl Watcher {
         self.calls.insert(id, Call { args, began });
     }
 
+    /// What a call is made with is what hooks leave of it.
+    fn hook_acted(&mut self, effect: &HookEffect) {
+        let (HookEffect::Call { call, args: Some(args), .. } | HookEffect::TailCall { call, args, .. }) =
+            effect
+        else {
+            return;
+        };
+        if let Some(known) = self.calls.get_mut(call) {
+            known.args.clone_from(args);
+        }
+    }
+
     fn called(&mut self, ended: &CallEnded, at: u64) {
         let call = self.calls.remove(&ended.call);
         let began = call.as_ref().and_then(|call| call.began).unwrap_or(at);
         let args = call.map(|call| Value::Object(call.args)).unwrap_or_else(|| json!({}));
+        let name = ended.tool.as_ref().unwrap_or(&ended.response.name);
         let mut attributes = json!({
-            "function_name": ended.response.name,
+            "function_name": name,
             "function_args": args.to_string(),
             "success": ended.status == CallStatus::Success,
             "status": ended.status,
@@ -118,8 +132,7 @@ impl Watcher {
             put(&mut attributes, "error_type", ended.error.map(|kind| json!(kind)));
         }
         self.file.event("tool_call", attributes);
-        let counted =
-            json!({ "function_name": ended.response.name, "success": ended.status == CallStatus::Success });
+        let counted = json!({ "function_name": name, "success": ended.status == CallStatus::Success });
         self.file.count("tool.call.count", counted, 1);
     }
 }

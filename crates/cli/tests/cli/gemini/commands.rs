@@ -82,6 +82,17 @@ fn the_rules_decide_what_a_command_runs() {
 }
 
 #[test]
+fn what_is_typed_stays_in_the_quotes_of_its_place() {
+    let stage = with_command("find", "Found: !{echo \"for {{args}}\" and '{{args}}'}");
+    let request = told(&stage, &["-p", "/find \"; touch made; $(touch made) it's"]);
+    assert!(request.contains("touch made; $(touch made) it's and"), "{request}");
+    assert_eq!(stage.place.read("made"), None);
+    let stage = with_command("here", "Found: !{cat <<EOF\n{{args}}\nEOF\n}");
+    let run = refused(&stage, &["--yolo", "-p", "/here x"]);
+    assert!(run.err.contains("/here has `{{args}}` in a place"), "{}", run.err);
+}
+
+#[test]
 fn a_workspaces_command_needs_trust() {
     let stage = Stage::new(&json!({"security": {"folderTrust": {"enabled": true}}}));
     let folder = stage.place.work().join(".gemini/commands");
@@ -115,4 +126,7 @@ fn prompts_of_servers_are_commands() {
     }
     let run = refused(&stage, &["-p", "/greet"]);
     assert!(run.err.contains("`who` is missing: /greet --who=…"), "{}", run.err);
+    assert!(!run.err.contains("--allowed-tools"), "{}", run.err);
+    let run = refused(&stage, &["-p", "/greet --who=Ann --foo=y"]);
+    assert!(run.err.contains("there is no `foo`: /greet takes --who=… --how=…"), "{}", run.err);
 }

@@ -24,6 +24,10 @@ const GROUPS: [Group; 11] = [
             ),
             ("keys of a .env file", &["a_key_in_a_file_of_the_users_own_is_used"]),
             (
+                "at an editor: a key of the folder's .env, a refused key, the answer",
+                &["an_editor_is_told_of_a_key_that_is_refused_and_of_the_answer_otherwise"],
+            ),
+            (
                 "custom commands",
                 &["a_command_is_filled_with_words_files_and_output", "the_rules_decide_what_a_command_runs"],
             ),
@@ -125,6 +129,20 @@ const GROUPS: [Group; 11] = [
                 &["hooks_of_a_workspace_run_once_it_is_trusted_and_are_told_of_before"],
             ),
             ("at a server", &["hooks_run_in_sessions_of_a_server"]),
+            (
+                "what is logged of hooks, calls and requests",
+                &[
+                    "a_hook_is_logged_with_all_that_went_in_and_out",
+                    "changed_arguments_are_those_that_are_logged_and_nothing_happens_twice",
+                    "of_a_tail_call_the_second_alone_is_logged",
+                    "what_a_hook_blocks_is_logged_as_such_or_not_at_all",
+                    "what_a_hook_adds_or_changes_is_in_the_request_that_is_logged",
+                ],
+            ),
+            ("bare text and exit codes", &["bare_text_and_exit_codes_mean_what_they_mean_elsewhere"]),
+            ("matchers", &["a_matcher_is_a_pattern_for_tools_and_a_word_elsewhere"]),
+            ("once for each prompt", &["hooks_of_a_prompt_run_once_however_many_calls_it_takes"]),
+            ("AfterAgent, as logged", &["a_turn_goes_on_for_a_hook_and_forgets_where_it_wants"]),
         ],
     ),
     (
@@ -147,13 +165,17 @@ const GROUPS: [Group; 11] = [
             ("tools.core", &["core_tools_are_all_there_is"]),
             ("an unknown tool", &["what_happened_is_on_disk_when_the_run_ends"]),
             ("invoke_agent", &["an_agent_works_in_a_session_of_its_own_that_is_linked_to_the_call"]),
+            ("an agent that is not here", &["an_agent_that_is_not_here_is_a_failed_call_and_no_end"]),
         ],
     ),
     (
         "plan mode",
         &[
             ("plans are written in their folder alone", &["plan_mode_writes_plans_and_nothing_else"]),
-            ("nothing that runs is offered", &["plan_mode_runs_nothing_and_offers_nothing_that_runs"]),
+            (
+                "nothing that runs is offered",
+                &["plan_mode_runs_nothing_and_offers_nothing_that_runs", "only_what_may_run_is_declared"],
+            ),
             ("by default from the settings", &["the_default_mode_comes_from_the_settings"]),
             ("another model plans", &["another_model_plans_where_one_is_named_for_it"]),
             (
@@ -212,6 +234,11 @@ const GROUPS: [Group; 11] = [
             ),
             ("y and Enter to a confirmation", &["a_yes_in_full_letters_is_one_answer_and_no_message"]),
             ("/clear", &["hooks_are_told_why_a_session_ends_and_the_next_begins"]),
+            (
+                "what hooks say at the start and at a card",
+                &["hooks_and_servers_are_told_in_the_words_that_scripts_wait_for"],
+            ),
+            ("/compress", &["a_compression_is_told_and_logged_and_none_is_not"]),
         ],
     ),
     (
@@ -223,6 +250,11 @@ const GROUPS: [Group; 11] = [
                 &["a_tool_runs_before_its_server_was_ever_seen_and_is_declared_from_then_on"],
             ),
             ("resources", &["a_resource_that_a_prompt_names_comes_along"]),
+            (
+                "list_mcp_resources, read_mcp_resource and mcp_server_tool at once",
+                &["resources_of_servers_are_listed_and_read"],
+            ),
+            ("/mcp list", &["hooks_and_servers_are_told_in_the_words_that_scripts_wait_for"]),
             ("prompts", &["prompts_of_servers_are_commands", "a_prompt_of_a_server_is_a_command"]),
         ],
     ),

@@ -1,6 +1,7 @@
 use std::io::{BufRead, BufReader, Write};
 use std::process::Stdio;
 
+use charla_testkit::{Failure, FailureKind, Reply, Script};
 use serde_json::{Value, json};
 
 use super::{Stage, call, say, shell, streamed};
@@ -33,6 +34,46 @@ fn an_editor_starts_it_by_a_flag_and_is_told_of_a_missing_key() {
         drop(said);
         assert!(editor.wait().unwrap().success(), "{flag}");
     }
+}
+
+#[test]
+fn an_editor_is_told_of_a_key_that_is_refused_and_of_the_answer_otherwise() {
+    let refused = Reply::from(Failure::new(FailureKind::Auth));
+    let server = crate::place::server(Script::new([refused, "Hello there.".into()]));
+    let stage = Stage::plain();
+    let place = stage.place.variable("GOOGLE_GEMINI_BASE_URL", &server.url());
+    let folder = place.path().join("elsewhere");
+    std::fs::create_dir_all(&folder).unwrap();
+    std::fs::write(folder.join(".env"), "GEMINI_API_KEY=key-of-the-folder\n").unwrap();
+    let mut command = place.process(&["--acp"]);
+    command.env_remove("GEMINI_API_KEY");
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut editor = command.spawn().unwrap();
+    let mut said = editor.stdin.take().unwrap();
+    let mut heard = BufReader::new(editor.stdout.take().unwrap()).lines();
+    let mut told = Vec::new();
+    let mut answer = |id: u32, method: &str, params: Value| -> Value {
+        writeln!(said, "{}", json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+            .unwrap();
+        loop {
+            let line: Value = serde_json::from_str(&heard.next().unwrap().unwrap()).unwrap();
+            if line["id"] == id {
+                return line;
+            }
+            told.push(line["params"]["update"]["content"]["text"].as_str().unwrap_or_default().to_owned());
+        }
+    };
+    answer(0, "initialize", json!({"protocolVersion": 1, "clientCapabilities": {}}));
+    let opened = answer(1, "session/new", json!({"cwd": folder, "mcpServers": []}));
+    let session = opened["result"]["sessionId"].clone();
+    let prompt = json!({"sessionId": session, "prompt": [{"type": "text", "text": "hi"}]});
+    let failed = answer(2, "session/prompt", prompt.clone());
+    assert!(failed["error"]["message"].to_string().contains("API key not valid"), "{failed}");
+    assert_eq!(answer(3, "session/prompt", prompt)["result"]["stopReason"], "end_turn");
+    assert!(told.concat().contains("Hello there."), "{told:?}");
+    assert_eq!(server.requests()[0].key.as_deref(), Some("key-of-the-folder"));
+    drop(said);
+    assert!(editor.wait().unwrap().success());
 }
 
 #[test]

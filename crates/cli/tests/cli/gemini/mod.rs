@@ -6,6 +6,7 @@
 mod commands;
 mod coverage;
 mod flags;
+mod hooks;
 mod output;
 mod planning;
 mod policy;

@@ -36,6 +36,33 @@ fn plan_mode_runs_nothing_and_offers_nothing_that_runs() {
 }
 
 #[test]
+fn only_what_may_run_is_declared() {
+    let rules = "[[rule]]\ntoolName = 'run_shell_command'\ncommandPrefix = 'ls -F'\ndecision = 'allow'\n";
+    let declared = |arguments: &[&str]| -> Vec<String> {
+        let server = crate::place::server(charla_testkit::Script::always("Done."));
+        let stage = Stage::plain().file("rules.toml", rules);
+        let place = stage.place.variable("GOOGLE_GEMINI_BASE_URL", &server.url());
+        let run = place.run(&[arguments, &["-p", "x"]].concat());
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        let request = server.requests()[0].clone();
+        assert_eq!(
+            (request.key.as_deref(), request.body["contents"][0]["role"].as_str()),
+            (Some("key-1"), Some("user"))
+        );
+        let tools = request.body["tools"][0]["functionDeclarations"].as_array().unwrap().iter();
+        tools.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect()
+    };
+    let has = |tools: &[String], name: &str| tools.iter().any(|tool| tool == name);
+    let planning = declared(&["--approval-mode=plan"]);
+    assert!(has(&planning, "read_file") && !has(&planning, "run_shell_command"), "{planning:?}");
+    let unasked = declared(&["--approval-mode=default"]);
+    assert!(has(&unasked, "read_file") && !has(&unasked, "write_file"), "{unasked:?}");
+    let all = declared(&["--approval-mode=yolo"]);
+    assert!(has(&all, "write_file") && has(&all, "run_shell_command"), "{all:?}");
+    assert!(has(&declared(&["--policy", "rules.toml"]), "run_shell_command"));
+}
+
+#[test]
 fn the_default_mode_comes_from_the_settings() {
     let stage =
         Stage::new(&json!({"general": {"defaultApprovalMode": "plan", "plan": {"directory": "plans"}}}));

@@ -78,3 +78,30 @@ fn runs_that_share_a_file_add_to_it() {
     }
     assert_eq!((stage.events("user_prompt").len(), stage.calls().len()), (2, 2));
 }
+
+#[test]
+fn a_compression_is_told_and_logged_and_none_is_not() {
+    let stage = Stage::plain();
+    let told = |turn: usize| -> String {
+        (0..400)
+            .map(|line| format!("Ship {line} of day {turn} brought {} barrels. ", line * 7 + turn))
+            .collect()
+    };
+    for turn in 0..4 {
+        let more: &[&str] = if turn == 0 { &[] } else { &["--resume", "latest"] };
+        let run = stage.run(&[say(&told(turn))], &[more, &["-p", "tell me"]].concat());
+        assert_eq!(run.code, Some(0), "{}", run.err);
+    }
+    let snapshot = "<state_snapshot><overall_goal>The harbour is told of.</overall_goal></state_snapshot>";
+    let summary = say(snapshot);
+    let whole = json!({"method": "generateContent", "response": summary["response"][0]});
+    let run = stage.run(&[whole, summary], &["--resume", "latest", "-p", "/compress"]);
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    assert!(run.out.contains("Chat history compressed"), "{}{}", run.out, run.err);
+    let logged = stage.events("chat_compression");
+    assert_eq!(logged.len(), 1);
+    assert!(logged[0]["tokens_before"].as_u64() > logged[0]["tokens_after"].as_u64(), "{logged:?}");
+    let stage = Stage::plain();
+    stage.run(&[say("Hi.")], &["-p", "x"]);
+    assert_eq!(stage.events("chat_compression").len(), 0);
+}

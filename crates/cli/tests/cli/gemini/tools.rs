@@ -184,3 +184,27 @@ fn the_eleventh_request_to_a_host_in_a_minute_is_refused() {
         .filter(|call| call["error"].as_str().unwrap_or_default().contains("Rate limit exceeded"));
     assert_eq!((calls.len(), limited.count()), (11, 1), "{calls:?}");
 }
+
+#[test]
+fn resources_of_servers_are_listed_and_read() {
+    let script = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/servers/server.py");
+    let server = json!({"command": "python3", "args": [script, "plain"]});
+    let stage = Stage::new(&json!({"mcpServers": {"s": server}}));
+    for (name, args, shown) in [
+        ("mcp_s_echo", json!({"text": "from afar"}), "from afar"),
+        ("list_mcp_resources", json!({}), "note:one"),
+        ("read_mcp_resource", json!({"uri": "note:one"}), "a note"),
+    ] {
+        let (success, request) = told(&stage, name, args.clone());
+        assert!(success && request.contains(shown), "{name}: {request}");
+        assert_eq!(stage.calls().pop().unwrap().1, args);
+    }
+}
+
+#[test]
+fn an_agent_that_is_not_here_is_a_failed_call_and_no_end() {
+    let stage = Stage::new(&json!({"agents": {"overrides": {"browser_agent": {"enabled": true}}}}));
+    let args = json!({"agent_name": "browser_agent", "prompt": "look at it"});
+    let (success, _) = told(&stage, "invoke_agent", args.clone());
+    assert_eq!((success, stage.calls().pop().unwrap().1), (false, args));
+}

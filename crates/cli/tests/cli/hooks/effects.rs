@@ -176,6 +176,34 @@ fn a_hook_may_end_the_turn_anywhere() {
 }
 
 #[test]
+fn a_turn_that_a_hook_ends_before_its_form_was_filled_is_no_success() {
+    let stop = json!({"continue": false, "stopReason": "that is enough"});
+    let block = json!({"decision": "block", "reason": "not here"});
+    let run = |event: &str, answer: &Value, format: &str| {
+        let server = server(Script::new(["I will write.".into(), writes("x"), "{}".into()]));
+        let place = place(&server, &at(event, &says(answer))).file("schema.json", r#"{"type": "object"}"#);
+        let flags = ["--output-schema", "schema.json", "-o", format, "--yolo", "-p", "go"];
+        place.run(&[&["-m", MODEL][..], &flags].concat())
+    };
+    for (event, answer, why) in [("BeforeAgent", &block, "not here"), ("BeforeTool", &stop, "that is enough")]
+    {
+        let text = run(event, answer, "text");
+        assert_eq!((text.code, text.out.as_str()), (Some(56), ""), "{event}: {}", text.err);
+        assert!(
+            text.err.contains("there is no answer to fit the schema") && text.err.contains(why),
+            "{}",
+            text.err
+        );
+        let lines = run(event, answer, "stream-json");
+        let result: Value = serde_json::from_str(lines.out.lines().last().unwrap()).unwrap();
+        assert_eq!((lines.code, &result["error"]["code"]), (Some(56), &json!(56)), "{result}");
+    }
+    // One that ends a turn behind its answer leaves that as it is.
+    let answered = run("AfterAgent", &stop, "text");
+    assert_eq!((answered.code, answered.out.as_str()), (Some(0), "{}\n"), "{}", answered.err);
+}
+
+#[test]
 fn what_a_tool_gave_is_added_to_or_withheld() {
     let context = json!({"hookSpecificOutput": {"additionalContext": "it was a Monday"}});
     let (_, server, _) = run([shell("echo said"), "Done.".into()], &at("AfterTool", &says(&context)));
@@ -299,7 +327,10 @@ fn a_prompt_that_is_not_let_through_is_no_part_of_the_conversation() {
     let run = place.run(&["-m", MODEL, "-p", "my s3cret is x"]);
     assert_eq!((run.code, server.requests().len()), (Some(0), 0), "{}", run.err);
     assert!(run.err.contains("no secrets"), "{}", run.err);
+    assert!(place.run(&["sessions"]).out.contains("[refused by a hook]"));
     let run = place.run(&["-m", MODEL, "--resume", "-p", "hello"]);
+    let listed = place.run(&["sessions"]).out;
+    assert!(listed.contains("hello") && !listed.contains("s3cret"), "{listed}");
     assert_eq!((run.code, run.out.as_str()), (Some(0), "Done.\n"), "{}", run.err);
     assert!(!asked(&server, 0).contains("s3cret"));
 }

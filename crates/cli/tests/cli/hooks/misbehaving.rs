@@ -106,7 +106,7 @@ fn a_session_killed_during_a_hook_goes_on_and_does_nothing_twice() {
 
 #[test]
 fn a_call_that_hooks_have_let_through_is_not_asked_about_again() {
-    let server = server(Script::new([shell("touch begun; echo ran >> ran; sleep 1000"), "Done.".into()]));
+    let server = server(Script::new([shell("echo ran >> ran; touch begun; sleep 1000"), "Done.".into()]));
     let hooks = json!({"BeforeTool": [{"hooks": [{"command": keeps("")}]}], "AfterTool": [{"hooks": [{"command": keeps("")}]}]});
     let place = place(&server, &hooks);
     let mut child = place.spawn(&["-m", MODEL, "--approval-mode", "yolo", "-p", "go"]);

@@ -86,6 +86,8 @@ fn with_nobody_there_a_form_is_cancelled_and_the_model_is_not_asked() {
         let place = place(&model);
         let run = ask(&place, MODEL, &["--allowed-tools", tool]);
         assert_eq!(run.code, Some(0), "{}", run.err);
+        // What only a person can say is allowed by no flag.
+        assert_eq!(run.err.contains("--allowed-tools TOOL"), tool == "s__think", "{tool}: {}", run.err);
         assert_eq!(model.requests().len(), 2, "{tool}");
         assert!(told(&model, 1).contains(said), "{tool}: {}", told(&model, 1));
         assert_eq!(facts(&place, "approval_answered")[0]["by"], "nobody", "{tool}");

@@ -70,7 +70,7 @@ fn a_person_logs_in_once_and_the_login_is_renewed() {
     // The first start uses the token up; the second renews it.
     for _ in 0..2 {
         let listed = place.run(&["mcp", "list"]);
-        assert_eq!(listed.out, "s  ready, 1 tools\n", "{}", listed.err);
+        assert_eq!(listed.out, "s  ready, 1 tool\n", "{}", listed.err);
     }
     assert_ne!(std::fs::read_to_string(place.home().join("keys.json")).unwrap(), keys);
     assert_eq!(place.run(&["mcp", "logout", "s"]).code, Some(0));

@@ -116,16 +116,17 @@ fn what_was_decided_is_in_a_log_that_tells_when_it_was_changed() {
     let lines: Vec<Value> = log.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
     let told: Vec<(&str, &str)> =
         lines.iter().map(|line| (line["who"].as_str().unwrap(), line["what"].as_str().unwrap())).collect();
-    assert_eq!(told, [("", "sign_in"), ("", "sign_in"), ("web", "create_session"), ("web", "answer")]);
+    let decided = ["create_session", "result", "answer", "result"].map(|what| ("web", what));
+    assert_eq!(told, [[("", "sign_in"); 2].as_slice(), &decided].concat());
     assert_eq!((&lines[0]["about"]["status"], &lines[1]["about"]["status"]), (&json!(401), &json!(200)));
-    assert_eq!(lines[3]["about"], json!({"approval": question, "outcome": "proceed_once"}));
+    assert_eq!(lines[4]["about"], json!({"approval": question, "outcome": "proceed_once"}));
     assert!(!log.contains("secret plan") && !log.contains(&served.code), "{log}");
     let run = place.run(&["audit", "verify"]);
-    assert_eq!((run.code, run.out.as_str()), (Some(0), "4 entries, the chain is whole\n"), "{}", run.err);
+    assert_eq!((run.code, run.out.as_str()), (Some(0), "6 entries, the chain is whole\n"), "{}", run.err);
     std::fs::write(&path, log.replace("proceed_once", "cancel")).unwrap();
     let run = place.run(&["audit", "verify"]);
     assert_ne!(run.code, Some(0));
-    assert!(run.err.contains("line 4: it was changed"), "{}", run.err);
+    assert!(run.err.contains("line 5: it was changed"), "{}", run.err);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::client::status_of;
 use super::limits::bundle;
-use super::matrix::{filled, new_session, operations};
+use super::matrix::{Operation, filled, new_session, operations};
 use super::team::{PASSWORD, Team};
 use super::write;
 use crate::place::Place;
@@ -73,8 +73,8 @@ fn changed_accounts_keys_denials_and_moved_sessions_are_told_without_a_secret() 
     assert_eq!(anna.post("/keys", &json!({"provider": "openai", "key": "key-of-anna"})).status, 204);
     let session = anna.begin("write it");
     let approval = anna.questions(1)[0]["asked"]["approval"].as_str().unwrap().to_owned();
-    let reason = format!("not\u{1b}[2J there\n{}", "x".repeat(5000));
-    let no = json!({"outcome": "cancel", "reason": reason, "approval": "another:4"});
+    let reason = format!("not\u{1b}[2J there\n{}", "x".repeat(4000));
+    let no = json!({"outcome": "cancel", "reason": reason});
     assert_eq!(anna.post(&format!("/approvals/{approval}"), &no).status, 200);
     anna.events(&session, 0).until("turn_ended");
     let told = about(&team.place, "answer").pop().unwrap();
@@ -89,6 +89,99 @@ fn changed_accounts_keys_denials_and_moved_sessions_are_told_without_a_secret() 
     for secret in [PASSWORD, "quite another one", "key-of-anna", &anna.token] {
         assert!(!all.contains(secret), "{secret}");
     }
+    is_whole(&team.place);
+}
+
+#[test]
+fn a_body_whose_fields_have_no_names_does_nothing() {
+    let team = Team::new(Script::new([write("a.txt"), "All right.".into()]));
+    let anna = team.add("anna", "member", json!({}));
+    let session = anna.begin("write it");
+    let approval = anna.questions(1)[0]["asked"]["approval"].as_str().unwrap().to_owned();
+    let change = team.owner().post("/users/anna", &json!(["admin", null, null, null, null, null]));
+    assert_eq!((change.status, &change.json()["kind"]), (400, &json!("bad_request")), "{}", change.text());
+    assert_eq!(anna.get("/me").json()["role"], "member");
+    let mode = anna.post(&format!("/sessions/{session}/commands"), &json!(["set_mode", "yolo"]));
+    assert_eq!(mode.status, 400, "{}", mode.text());
+    let no = anna.post(&format!("/approvals/{approval}"), &json!(["cancel", "no"]));
+    assert_eq!(no.status, 400, "{}", no.text());
+    assert_eq!(anna.questions(1)[0]["asked"]["approval"], json!(approval), "it waits still");
+    assert_ne!(anna.get(&format!("/sessions/{session}/snapshot")).json()["mode"], "yolo");
+    let document = team.served.request("GET", "/api/v1/openapi.json", &[], b"").json();
+    let takes = |operation: &Operation| {
+        let path = &document["paths"][format!("/api/v1{}", operation.path)];
+        !path[operation.method.to_lowercase()]["requestBody"].is_null()
+    };
+    for operation in operations(&document).iter().filter(|operation| takes(operation)) {
+        let path = format!("/api/v1{}", filled(&operation.path, &session));
+        let bearer = format!("Bearer {}", team.served.token);
+        let headers = [("authorization", bearer.as_str()), ("content-type", "application/json")];
+        for body in
+            [&b"[]"[..], b" \n[{}]", b"\"x\"", b"5", b"null", b"{\"name\": \"\xff\"}", b"\xef\xbb\xbf{}"]
+        {
+            let refused = team.served.request("POST", &path, &headers, body);
+            assert_eq!(refused.status, 400, "{} {body:?}: {}", operation.name, refused.text());
+        }
+    }
+}
+
+#[test]
+fn an_answer_with_what_it_has_no_field_for_does_nothing_and_forges_nothing() {
+    let team = Team::new(Script::new([write("a.txt"), "Written.".into()]));
+    let anna = team.add("anna", "member", json!({}));
+    let session = anna.begin("write it");
+    let approval = anna.questions(1)[0]["asked"]["approval"].as_str().unwrap().to_owned();
+    let forged = json!({"outcome": "proceed_once", "args": {"content": "other"}, "user": "ben", "role": "admin",
+        "password": "x", "approval": "another:4"});
+    let refused = anna.post(&format!("/approvals/{approval}"), &forged);
+    assert_eq!((refused.status, &refused.json()["kind"]), (400, &json!("bad_request")), "{}", refused.text());
+    assert_eq!(about(&team.place, "answer"), [json!({"outcome": "proceed_once", "approval": approval})]);
+    let command = json!({"command": "answer", "approval": approval, "outcome": "proceed_once", "args": {}});
+    assert_eq!(anna.post(&format!("/sessions/{session}/commands"), &command).status, 400);
+    let mode = json!({"command": "set_mode", "mode": "plan", "reason": "because"});
+    assert_eq!(anna.post(&format!("/sessions/{session}/commands"), &mode).status, 400);
+    assert_eq!(anna.questions(1)[0]["asked"]["approval"], json!(approval), "it waits still");
+    is_whole(&team.place);
+}
+
+/// What came of the last request of this name, as the log tells it.
+fn result(place: &Place, what: &str) -> Value {
+    let entries = log(place);
+    let asked = entries.iter().rev().find(|entry| entry["what"] == what).unwrap();
+    let results: Vec<&Value> =
+        entries.iter().filter(|entry| entry["about"]["of"] == asked["number"]).collect();
+    assert_eq!(results.len(), 1, "{asked}");
+    assert_eq!((&results[0]["what"], &results[0]["who"]), (&json!("result"), &asked["who"]));
+    let mut about = results[0]["about"].clone();
+    about.as_object_mut().unwrap().remove("of");
+    about
+}
+
+#[test]
+fn what_came_of_each_request_is_told_with_the_ids_of_what_was_made() {
+    let team = Team::new(Script::new([write("a.txt"), "Written.".into()]));
+    let (anna, ben) = (team.add("anna", "member", json!({})), team.add("ben", "member", json!({})));
+    let result = |what: &str| result(&team.place, what);
+    let session = anna.begin("write it");
+    assert_eq!(result("create_session"), json!({"status": 201, "session": session}));
+    let approval = anna.questions(1)[0]["asked"]["approval"].as_str().unwrap().to_owned();
+    let answer =
+        |outcome: &str| anna.post(&format!("/approvals/{approval}"), &json!({"outcome": outcome})).status;
+    assert_eq!(answer("proceed_once"), 200);
+    assert_eq!(result("answer"), json!({"status": 200}));
+    assert_eq!(answer("cancel"), 409);
+    assert_eq!(result("answer"), json!({"status": 409, "kind": "late"}), "it is not the one that counts");
+    anna.events(&session, 0).until("turn_ended");
+    let forked = anna.post(&format!("/sessions/{session}/fork"), &json!({"at": 0})).json();
+    assert_eq!(result("fork_session"), json!({"status": 201, "session": forked["session"]}));
+    assert_eq!(about(&team.place, "fork_session"), [json!({"id": session, "at": "0"})]);
+    let brought = ben.post("/sessions/import", &bundle(&session, "words")).json();
+    assert_ne!(brought["session"], json!(session), "it is anna's");
+    assert_eq!(result("import_session"), json!({"status": 201, "session": brought["session"]}));
+    let token = ben.post("/tokens", &json!({"label": "x"})).json();
+    assert_eq!(result("create_token"), json!({"status": 201, "id": token["id"]}));
+    assert_eq!(ben.delete("/tokens/none").status, 404);
+    assert_eq!(result("revoke_token"), json!({"status": 404, "kind": "not_found"}));
     is_whole(&team.place);
 }
 
@@ -128,6 +221,10 @@ fn what_the_command_line_does_with_accounts_is_in_the_log_of_the_server() {
     run(&["users", "remove", "ben"]);
     let entries: Vec<Value> =
         log(&team.place).into_iter().filter(|entry| entry["from"] == "command line").collect();
+    let (results, entries): (Vec<Value>, Vec<Value>) =
+        entries.into_iter().partition(|entry| entry["what"] == "result");
+    let told: Vec<&Value> = results.iter().map(|result| &result["about"]["status"]).collect();
+    assert_eq!(told, [201, 200, 200, 204]);
     let what: Vec<&str> = entries.iter().map(|entry| entry["what"].as_str().unwrap()).collect();
     assert_eq!(what, ["create_user", "change_user", "change_user", "remove_user"]);
     let added = &entries[0]["about"];

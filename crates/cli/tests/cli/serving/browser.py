@@ -477,6 +477,14 @@ def nothing_hides_in_a_question(page, link, _):
     assert not wide, "something stands beyond the edge"
 
 
+def an_answer_is_read_as_it_is_written(page, link, _):
+    sign_in(page, link)
+    prompt(page, "go")
+    expect(page.locator("#log .message.model").last).to_contain_text("run ‹U+202E›exe.txt‹U+202C› now")
+    prompt(page, "write it again")
+    expect(page.locator("#log .card")).to_contain_text("No change")
+
+
 def a_hidden_tab_notifies_of_a_question_once(page, link, _):
     # A headless browser shows every tab: whether this one is hidden is said here. The permission is the browser's own.
     page.add_init_script("""

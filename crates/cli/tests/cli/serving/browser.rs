@@ -165,6 +165,15 @@ fn nothing_hides_in_a_question() {
 }
 
 #[test]
+fn an_answer_is_read_as_it_is_written_and_a_change_of_nothing_is_told() {
+    let server = server(Script::new(["run \u{202e}exe.txt\u{202c} now".into(), write("a.txt")]));
+    let place =
+        place(&server).settings(r#"{"model": {"name": "openai/gpt-test"}}"#).file("a.txt", "Hello.\n");
+    let mut served = Served::start(&place);
+    drive("an_answer_is_read_as_it_is_written", &place, &mut served);
+}
+
+#[test]
 fn it_fits_a_phone() {
     browse("it_fits_a_phone", writes_once());
 }

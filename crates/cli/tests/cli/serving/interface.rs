@@ -28,6 +28,8 @@ fn every_route_of_the_document_is_there_and_only_for_those_who_may() {
     let document = served.request("GET", "/api/v1/openapi.json", &[], b"").json();
     let operations = operations(&document);
     assert_eq!(operations.len(), ROWS.len());
+    let imported = &document["paths"]["/api/v1/sessions/import"]["post"]["responses"];
+    assert!(["200", "201"].iter().all(|status| imported[*status]["content"].is_object()), "{imported}");
     let token = format!("Bearer {}", served.token);
     for (method, path, operation) in operations {
         let name = operation["operationId"].as_str().unwrap();

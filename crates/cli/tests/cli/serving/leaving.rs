@@ -1,4 +1,4 @@
-//! Whoever is removed, or may only look from now on, has nothing run any more.
+//! Whoever is removed, may only look from now on or was given something else has nothing run any more.
 
 use std::time::{Duration, Instant};
 
@@ -84,4 +84,31 @@ fn who_may_only_look_from_now_on_has_nothing_run_any_more() {
     let demoted = team.owner().post("/users/anna", &json!({"role": "viewer"}));
     assert_eq!(demoted.status, 200, "{}", demoted.text());
     is_over(&team, &session);
+}
+
+#[test]
+fn what_runs_ends_when_its_user_is_given_another_workspace_or_other_rights() {
+    let moved = tempfile::tempdir().unwrap();
+    for change in [json!({"network": true}), json!({"workspace": moved.path()})] {
+        let team = Team::new(script());
+        let session = at_work(&team);
+        let changed = team.owner().post("/users/anna", &change);
+        assert_eq!(changed.status, 200, "{}", changed.text());
+        is_over(&team, &session);
+    }
+}
+
+#[test]
+fn the_first_request_after_a_change_is_judged_by_what_was_given_now() {
+    let team = Team::new(script());
+    let session = at_work(&team);
+    let file = team.folder("anna").join("secret.txt");
+    std::fs::write(&file, "the secret").unwrap();
+    let moved = tempfile::tempdir().unwrap();
+    let anna = team.served.with_token(&team.token("anna"));
+    let changed = team.owner().post("/users/anna", &json!({"workspace": moved.path()}));
+    assert_eq!(changed.status, 200, "{}", changed.text());
+    let read = json!({"command": "run_tool", "name": "read_file", "args": {"file_path": file}});
+    let asked = anna.post(&format!("/sessions/{session}/commands"), &read);
+    assert!(asked.status == 422 && asked.text().contains("bounds of the workspace"), "{}", asked.text());
 }

@@ -41,7 +41,7 @@ pub const ROWS: &[(&str, &str, Option<&str>)] = &[
     ("command", "member", Some("own")),
     ("list_shares", "viewer", Some("own")),
     ("share", "member", Some("own")),
-    ("unshare", "member", Some("read")),
+    ("unshare", "viewer", Some("read")),
     ("list_approvals", "viewer", None),
     ("answer", "member", Some("approve")),
     ("events", "viewer", Some("read")),

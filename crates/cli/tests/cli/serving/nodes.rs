@@ -99,7 +99,7 @@ fn id(question: &Value) -> String {
 }
 
 /// Looks until it is so.
-fn until(what: &str, mut look: impl FnMut() -> bool) {
+pub(super) fn until(what: &str, mut look: impl FnMut() -> bool) {
     let begin = Instant::now();
     while !look() {
         assert!(begin.elapsed() < PATIENCE, "{what}");
@@ -144,6 +144,27 @@ fn any_node_takes_any_request() {
     assert!(b.get("/metrics").text().contains("charla_database_up 1"));
     let checked = nodes.place.run(&["audit", "verify"]);
     assert!(checked.out.contains("the chain is whole"), "{checked:?}");
+}
+
+#[test]
+fn a_session_that_rests_at_one_node_is_taken_away_and_deleted_at_another_and_one_at_work_is_not() {
+    let nodes = Nodes::start(["Hello.".into(), write("a.txt")]);
+    let [a, b, c] = &nodes.nodes[..] else { panic!() };
+    let session = a.begin("hello");
+    a.events(&session, 0).until("turn_ended");
+    let path = format!("/sessions/{session}");
+    assert_eq!(b.get(&path).json()["state"], "in_use");
+    let bundle = b.get(&format!("{path}/bundle"));
+    assert_eq!(bundle.status, 200, "{}", bundle.text());
+    let prompt = json!({"command": "prompt", "content": {"role": "user", "parts": [{"text": "write it"}]}});
+    assert_eq!(a.post(&format!("{path}/commands"), &prompt).status, 200);
+    let question = id(&b.questions(1)[0]);
+    let refused = c.delete(&path);
+    assert_eq!((refused.status, &refused.json()["kind"]), (409, &json!("in_use")), "{}", refused.text());
+    assert_eq!(b.post(&format!("/approvals/{question}"), &json!({"outcome": "cancel"})).status, 200);
+    until("the turn goes on", || nodes.count_now(&session, "turn_ended") == 2);
+    assert_eq!(c.delete(&path).status, 204, "it rests now");
+    assert_eq!(a.get(&path).status, 404);
 }
 
 #[test]
@@ -260,6 +281,13 @@ fn a_database_that_is_started_anew_stalls_turns_and_loses_nothing() {
     until("the stall is not seen", || nodes.nodes.iter().all(|node| node.get("/ready").status == 503));
     assert_eq!(nodes.nodes[0].get("/health").status, 200);
     assert_eq!(nodes.nodes[0].post("/sessions", &json!({})).status, 503);
+    let counts = nodes.nodes[0].get("/metrics");
+    assert!(counts.status == 200 && counts.text().contains("charla_database_up 0"), "{}", counts.text());
+    assert!(!counts.text().contains("charla_approvals_waiting"), "nobody can tell now");
+    let guess = json!({"name": "anna", "password": "a long enough one"}).to_string();
+    let signing_in = nodes.nodes[0].request("POST", "/api/v1/sign-in", &[], guess.as_bytes());
+    assert_eq!(signing_in.status, 503, "{}", signing_in.text());
+    assert_ne!(signing_in.json()["kind"], "audit", "nobody waits for a log that is away, too");
     nodes.postgres.start_again().unwrap();
     until("the database is not found again", || {
         nodes.nodes.iter().all(|node| node.get("/ready").status == 200)

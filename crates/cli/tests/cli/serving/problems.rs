@@ -57,6 +57,9 @@ fn every_error_of_every_route_is_a_problem_document() {
             b"",
         );
         is_problem(&odd, &format!("{name}: another name"));
+        let elsewhere = sent(&served, method, &format!("http://elsewhere.example{path}"), "", b"");
+        is_problem(&elsewhere, &format!("{name}: another name in its target"));
+        assert_eq!(elsewhere.status, 421, "{name}");
         if document_role(&document, name) {
             is_problem(&served.request(method, &path, &[], b"{}"), &format!("{name}: nobody"));
         }
@@ -84,6 +87,9 @@ fn every_error_of_every_route_is_a_problem_document() {
     for query in ["/records?after=x", "/records?after=%ff", "/events?after=-1"] {
         is_problem(&served.get(&format!("/sessions/{session}{query}")), query);
     }
+    let misspelt = served.delete(&format!("/sessions/{session}?sequence=1"));
+    is_problem(&misspelt, "an unknown parameter");
+    assert_eq!(misspelt.status, 400, "{}", misspelt.text());
     for path in ["/nothing", "/api/v1", "/api/v1/nothing", "/api/v2/sessions", "/page/%ff", "/%00"] {
         is_problem(&served.request("GET", path, &[], b""), path);
     }

@@ -135,14 +135,21 @@ fn a_prompt_that_is_sent_again_with_its_key_acts_once() {
     events.until("turn_ended");
     assert_eq!(server.requests().len(), 2, "the model was asked once for it");
     assert_eq!(served.post_with(&path, &prompt("another"), &key).json()["kind"], "key_reused");
-    // What a query says is part of the request.
+    let begin = |path: &str, model: &str| {
+        served.post_with(path, &json!({"model": model}), &[("idempotency-key", "k2")])
+    };
+    assert_eq!(begin("/sessions?n=1", "openai/gpt-test").status, 400, "there is no such parameter");
+    let made = begin("/sessions", "openai/gpt-test").json()["session"].clone();
+    assert!(made.is_string() && begin("/sessions", "openai/gpt-test").json()["session"] == made);
+    assert_eq!(begin("/sessions", "openai/other").json()["kind"], "key_reused");
+    // A request that is refused does not keep its key.
     let bearer = format!("Bearer {}", served.token);
     let delete = |seq: u64| {
         let path = format!("/api/v1/sessions/{session}?seq={seq}");
-        let headers = [("authorization", bearer.as_str()), ("idempotency-key", "k2")];
+        let headers = [("authorization", bearer.as_str()), ("idempotency-key", "k3")];
         served.request("DELETE", &path, &headers, b"").json()["kind"].clone()
     };
-    assert_eq!([delete(1), delete(1), delete(2)], ["conflict", "conflict", "key_reused"]);
+    assert_eq!([delete(1), delete(1), delete(2)], ["conflict"; 3]);
 }
 
 #[test]

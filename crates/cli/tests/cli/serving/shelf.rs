@@ -4,11 +4,12 @@ use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 
 use charla_proto::WireKind;
-use charla_testkit::{Postgres, Script};
-use serde_json::json;
+use charla_testkit::{Postgres, Reply, Script};
+use serde_json::{Value, json};
 
 use super::client::Served;
 use super::limits::bundle;
+use super::nodes::until;
 use super::place;
 use crate::place::{Place, server};
 
@@ -74,6 +75,19 @@ fn keys_settings_and_the_token_are_known_at_every_node_and_encrypted_in_the_data
         !dump.is_empty() && !dump.contains("the-key-of-anna") && !dump.contains(&nodes[0].token),
         "{dump}"
     );
+    // What the database keeps of a request that may be sent again tells no password to who tries some.
+    let change = json!({"password": "quite another one"});
+    let changed = nodes[0].post_with("/users/anna", &change, &[("idempotency-key", "k")]);
+    assert_eq!(changed.status, 200, "{}", changed.text());
+    let again = nodes[1].post_with("/users/anna", &change, &[("idempotency-key", "k")]);
+    assert_eq!(again.body, changed.body, "every node knows it");
+    let plain = format!("select count(*), count(*) filter (where request = translate(encode(sha256(convert_to(E'POST /api/v1/users/anna\\n{change}',
+        'UTF8')), 'base64'), '+/=', '-_')) from charla.repeats");
+    let counted = postgres.run("psql", &["-d", "postgres", "-Atc", &plain]).unwrap();
+    assert_eq!(String::from_utf8_lossy(&counted).trim(), "1|0");
+    // A request that is refused does not keep its key, here or elsewhere.
+    let refused = |body: &Value| nodes[0].post_with("/users/anna", body, &[("idempotency-key", "l")]).status;
+    assert_eq!([refused(&json!({"password": "short"})), refused(&change)], [400, 200]);
     let stranger = home().run(&["serve", "--listen", "127.0.0.1:0", "--key-file", &other]);
     assert!(stranger.code != Some(0) && stranger.err.contains("--key-file"), "{}", stranger.err);
     std::fs::set_permissions(&key, Permissions::from_mode(0o640)).unwrap();
@@ -81,4 +95,31 @@ fn keys_settings_and_the_token_are_known_at_every_node_and_encrypted_in_the_data
     let told = [&key, "may use the file (its mode is 0640)", &format!("chmod 600 {key}")]
         .map(|words| open.err.contains(words));
     assert!(open.code != Some(0) && told == [true; 3], "{}", open.err);
+}
+
+#[test]
+fn what_a_node_has_of_a_session_goes_when_that_is_deleted_at_another() {
+    let command = json!({"command": "seq 1 60000"});
+    let replies = [Reply::new().call("run_shell_command", command), "Much.".into()];
+    let (postgres, model) = (Postgres::start().unwrap(), server(Script::new(replies)));
+    let home = || place(&model).variable("CHARLA_DATABASE", &postgres.address());
+    let (first, second) = (home(), home());
+    let start = |place: &Place| Served::start(place);
+    let first_node = start(&first);
+    std::fs::create_dir_all(second.home().join("server")).unwrap();
+    std::fs::copy(first.home().join("server/key"), second.home().join("server/key")).unwrap();
+    let mut second_node = start(&second);
+    let prompt = json!({"role": "user", "parts": [{"text": "go"}]});
+    let wanted = json!({"model": "openai/gpt-test", "mode": "yolo", "prompt": prompt});
+    let session = first_node.post("/sessions", &wanted).json()["session"].as_str().unwrap().to_owned();
+    let seen = first_node.events(&session, 0).until("turn_ended");
+    let ended = seen.into_iter().find(|event| event.data["kind"] == "call_ended").unwrap();
+    let whole = format!("/sessions/{session}/outputs/{}", ended.data["call"].as_str().unwrap());
+    assert_eq!(second_node.get(&whole).status, 200);
+    let [here, there] = [&first, &second].map(|place| place.home().join("sessions/outputs").join(&session));
+    assert!(here.exists() && there.exists());
+    assert_eq!(first_node.delete(&format!("/sessions/{session}")).status, 204);
+    assert!(!here.exists() && there.exists());
+    second_node.restart(&second);
+    until("the copy stays", || !there.exists());
 }
