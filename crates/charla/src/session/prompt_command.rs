@@ -10,7 +10,7 @@ use charla_proto::{CallEnded, Content, Display, Part, Refusal};
 
 use super::attachments::PromptDraft;
 use super::init::{INIT, init_prompt};
-use super::open::OpenedSession;
+use super::opened::OpenedSession;
 use super::own_call::run_for_prompt;
 use crate::custom_command::{Piece, custom_commands, is_built_in, unusable_command};
 use crate::environment::Environment;
