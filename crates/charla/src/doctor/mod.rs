@@ -135,8 +135,7 @@ impl Checkup {
     fn rules(&mut self, charla: &Charla) {
         match RuleCheck::new(&RulePlaces::of(charla.environment()), &[], &[]) {
             Ok(rules) => {
-                let notices: Vec<Notice> =
-                    rules.book.notices().iter().map(|notice| notice.as_str().into()).collect();
+                let notices: Vec<Notice> = rules.book.notices().map(Notice::from).collect();
                 self.add("rules", Health::Ok, format!("{} hold", rules.book.rules().len()));
                 self.noted("rules", &notices);
             }
