@@ -69,6 +69,10 @@ pub enum Hint {
     NameTools,
     /// Name the tools that need not ask.
     AllowTools,
+    /// Name the commands that need not ask by how they begin, or be there to be asked.
+    AllowCommands,
+    /// Give a file with the prompt instead of naming it in its words.
+    GiveFile,
     /// Name files of rules that can be read.
     NameRuleFiles,
     /// Name folders that exist.
@@ -77,6 +81,18 @@ pub enum Hint {
     OfferToolsAnyway,
     /// Let the model write its calls as text.
     CallsAsText,
+    /// Look at the extensions that are installed.
+    ListExtensions,
+    /// Agree anew to what an extension brings.
+    AgreeAgain,
+    /// Start an MCP server to see whether it answers.
+    TestServer,
+    /// Add an MCP server in the folder it is for.
+    AddServerThere,
+    /// Have keys and secrets taken over, too.
+    TakeKeys,
+    /// Go on with this session.
+    ResumeSession(String),
 }
 
 /// The ways to a provider's key.

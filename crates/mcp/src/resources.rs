@@ -160,6 +160,24 @@ impl ReadResource {
         Self { servers, declaration: declaration(READ, about, properties, &["uri"]) }
     }
 
+    /// The one server that lists a resource, where others are still being started: nobody waits for those.
+    async fn known(&self, uri: &str) -> Option<Arc<Link>> {
+        let links = self.servers.links();
+        if links.iter().all(|link| link.status().state != State::Starting) {
+            return None;
+        }
+        let ready = links.iter().filter(|link| link.listing().has_resources);
+        let lists = ready.filter(|link| link.status().state == State::Ready).map(|link| async move {
+            let all = listed(link).await.unwrap_or_default();
+            all.iter().any(|resource| text(resource, "uri") == uri).then_some(link)
+        });
+        let found: Vec<&Arc<Link>> = join_all(lists).await.into_iter().flatten().collect();
+        match found.as_slice() {
+            [only] => Some((*only).clone()),
+            _ => None,
+        }
+    }
+
     fn link(&self, server: Option<&str>) -> Result<Arc<Link>, ToolError> {
         let with_resources: Vec<&Arc<Link>> =
             self.servers.links().iter().filter(|link| link.listing().has_resources).collect();
@@ -189,8 +207,14 @@ impl Tool for ReadResource {
         Box::pin(async move {
             let uri = text_arg(&args, "uri")?;
             let server = args.get("server").and_then(Value::as_str);
-            settled(&self.servers, server).await;
-            let link = self.link(server)?;
+            let known = if server.is_none() { self.known(&uri).await } else { None };
+            let link = match known {
+                Some(link) => link,
+                None => {
+                    settled(&self.servers, server).await;
+                    self.link(server)?
+                }
+            };
             if let Some(why) = self.servers.withholds(&uri) {
                 let message = format!("{} {why}. Only the user can change that.", one_line(&uri));
                 return Err(ToolError::new(ToolErrorKind::DeniedByRule, message));

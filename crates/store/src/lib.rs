@@ -18,6 +18,7 @@ mod postgres;
 mod reader;
 mod syncs;
 mod times;
+mod title;
 mod writer;
 
 use std::fs::{self, File, OpenOptions};

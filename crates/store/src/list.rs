@@ -2,22 +2,21 @@
 
 use std::borrow::Cow;
 use std::fs::{self, File};
-use std::io::{self, Read as _, Seek, SeekFrom};
+use std::io::{self, BufRead as _, BufReader, Read as _, Seek, SeekFrom};
 use std::path::Path;
 
-use charla_proto::{Fact, Glance, NOTE, Record, SessionList, SessionSummary, own_words};
+use charla_proto::{Fact, Glance, Record, SessionList, SessionSummary};
 
 use crate::times::time;
+use crate::title::{TitleSearch, TurnStep};
 
-/// How much of a file's beginning is looked at: the first record and the beginning of the first prompt.
+/// How much of a file's beginning is looked at, and of each line behind that: the first record and the beginning of the first
+/// prompt.
 const LOOK: u64 = 8 * 1024;
-/// How much more, where that holds no prompt.
+/// How much further the next prompt is looked for. What becomes of a prompt is looked for to the end.
 const LOOK_FURTHER: u64 = 256 * 1024;
 /// How much of a longer file's end is looked at for the model that answered last, and how much where that is too little.
 const LOOK_BACK: [u64; 2] = [16 * 1024, 256 * 1024];
-
-/// The title of a session whose prompts were all refused by hooks.
-const REFUSED: &str = "[refused by a hook]";
 
 pub(crate) fn list(folder: &Path) -> io::Result<SessionList> {
     let mut listed = SessionList::default();
@@ -53,15 +52,13 @@ fn summary(session: &str, path: &Path, buffer: &mut Vec<u8>) -> Result<SessionSu
     let Fact::SessionStarted(started) = first.fact else {
         return Err("the first record does not start a session".to_owned());
     };
-    let (long, mut further) = (metadata.len() > LOOK, Vec::new());
-    let prompt = first_title(lines);
-    // What people did before they said something may be long.
-    let prompt = match prompt {
-        None if long => {
-            file.by_ref().take(LOOK_FURTHER).read_to_end(&mut further).map_err(in_words)?;
-            first_title(in_text(&further).lines())
+    let long = metadata.len() > LOOK;
+    let prompt = match long {
+        false => {
+            let mut search = TitleSearch::default();
+            lines.find_map(|line| search.take(TurnStep::of_line(line)?)).or_else(|| search.end())
         }
-        prompt => prompt,
+        true => title_of_long(&mut file, buffer).map_err(in_words)?,
     };
     let model = if long { model_at_the_end(&mut file, metadata.len()).map_err(in_words)? } else { None };
     let model = model.or_else(|| last_model(text));
@@ -75,6 +72,38 @@ fn summary(session: &str, path: &Path, buffer: &mut Vec<u8>) -> Result<SessionSu
         has_turns: prompt.is_some(),
         title: prompt.unwrap_or_default(),
     })
+}
+
+/// The title of a session whose file is longer than what was read of it.
+fn title_of_long(file: &mut File, read: &[u8]) -> io::Result<Option<String>> {
+    let mut search = TitleSearch::default();
+    let whole = read.iter().rposition(|byte| *byte == b'\n').map_or(0, |end| end + 1);
+    let (lines, cut) = read.split_at_checked(whole).unwrap_or((read, &[]));
+    let lines = in_text(lines);
+    let title = lines.lines().find_map(|line| search.take(TurnStep::of_line(line)?));
+    // An answer that begins within what was read is an answer.
+    let title = title.or_else(|| match TurnStep::of_line(&in_text(cut))? {
+        answered @ TurnStep::Answered => search.take(answered),
+        _ => None,
+    });
+    if title.is_some() {
+        return Ok(title);
+    }
+    file.seek(SeekFrom::Start(whole as u64))?;
+    let (mut rest, mut line, mut further) = (BufReader::new(file), Vec::new(), 0);
+    while search.is_undecided() || further < LOOK_FURTHER {
+        line.clear();
+        let length = rest.by_ref().take(LOOK).read_until(b'\n', &mut line)? as u64;
+        if length == 0 {
+            break;
+        }
+        let skipped = if line.ends_with(b"\n") { 0 } else { rest.skip_until(b'\n')? as u64 };
+        further += length + skipped;
+        if let Some(title) = TurnStep::of_line(&in_text(&line)).and_then(|step| search.take(step)) {
+            return Ok(Some(title));
+        }
+    }
+    Ok(search.end())
 }
 
 /// The model that answered last or was chosen since, as far as the end of the file tells.
@@ -112,60 +141,4 @@ pub(crate) fn model_of(fact: &Fact) -> Option<String> {
         Fact::ModelContent(said) => said.content.origin.as_ref().map(|origin| origin.name()),
         _ => None,
     }
-}
-
-/// What the first prompt of these lines says that hooks let through; where they refused all, a word about that.
-fn first_title<'a>(mut lines: impl Iterator<Item = &'a str>) -> Option<String> {
-    let mut refused = None;
-    while let Some(start) = lines.find(|line| line.contains("\"turn_started\"")) {
-        let mut is_answered = false;
-        let end = lines.find(|line| {
-            is_answered |= line.contains("\"model_content\"");
-            line.contains("\"turn_ended\"")
-        });
-        let is_refused = !is_answered && end.is_some_and(|end| end.contains("\"hook_blocked\""));
-        if !is_refused {
-            return Some(title(start));
-        }
-        refused = Some(REFUSED.to_owned());
-    }
-    refused
-}
-
-/// The beginning of a prompt, from a line that may be cut.
-fn title(line: &str) -> String {
-    let words = match Glance::of(line) {
-        Some(Glance::Prompt(prompt)) => own_words(&prompt).unwrap_or_default().to_owned(),
-        _ => cut_text(line),
-    };
-    title_of(&words)
-}
-
-/// The beginning of a prompt, on one line.
-pub(crate) fn title_of(words: &str) -> String {
-    let one_line = words.split_whitespace().collect::<Vec<_>>().join(" ");
-    one_line.chars().take(80).collect()
-}
-
-/// The first text of a cut line that is no note: its JSON string as far as it goes.
-fn cut_text(line: &str) -> String {
-    let mut texts = line.split("\"text\":\"").skip(1);
-    let Some(rest) = texts.find(|text| !text.starts_with(NOTE)) else { return String::new() };
-    let mut out = String::new();
-    let mut escaped = false;
-    for c in rest.chars().take(200) {
-        match (escaped, c) {
-            (false, '"') => break,
-            (false, '\\') => escaped = true,
-            (true, 'n' | 't' | 'r') => {
-                out.push(' ');
-                escaped = false;
-            }
-            (_, c) => {
-                out.push(c);
-                escaped = false;
-            }
-        }
-    }
-    out
 }

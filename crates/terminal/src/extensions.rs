@@ -5,6 +5,7 @@ use charla::{Charla, Failure, Notices};
 use charla_proto::text::one_line;
 use serde_json::{Value, json};
 
+use crate::lines::agreed_to;
 use crate::printer::Printer;
 
 /// What is to be done with extensions.
@@ -129,14 +130,9 @@ fn agree(
     if agreed {
         return Ok(());
     }
-    printer.aside("Do you want to continue? [y/N]: ");
-    let mut answer = String::new();
-    std::io::stdin()
-        .read_line(&mut answer)
-        .map_err(|error| Failure::input(format!("cannot read the answer: {error}")))?;
-    match answer.trim().to_lowercase().as_str() {
-        "y" | "yes" => Ok(()),
-        _ => Err(Failure::input(otherwise).with_hint("`--consent` agrees without being asked")),
+    match agreed_to("Do you want to continue? [y/N]: ", printer)? {
+        true => Ok(()),
+        false => Err(Failure::input(otherwise).with_hint("`--consent` agrees without being asked")),
     }
 }
 

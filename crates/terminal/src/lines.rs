@@ -6,8 +6,11 @@
 use std::io::BufRead;
 use std::sync::Arc;
 
+use charla::Failure;
 use futures_util::future::poll_immediate;
 use tokio::sync::{Mutex, oneshot};
+
+use crate::printer::Printer;
 
 /// A line that is being read.
 type Pending = oneshot::Receiver<Option<String>>;
@@ -39,6 +42,15 @@ impl Lines {
         #[cfg(unix)]
         let _ = rustix::termios::tcflush(std::io::stdin(), rustix::termios::QueueSelector::IFlush);
     }
+}
+
+/// Puts a question; true for a yes and nothing else. Blocks until a line is typed.
+pub fn agreed_to(question: &str, printer: &mut Printer) -> Result<bool, Failure> {
+    printer.aside(question);
+    let mut answer = String::new();
+    let unread = |error| Failure::input(format!("cannot read the answer: {error}"));
+    std::io::stdin().read_line(&mut answer).map_err(unread)?;
+    Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
 fn read_line() -> Pending {

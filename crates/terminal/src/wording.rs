@@ -134,6 +134,11 @@ pub fn hint(hint: &Hint) -> Option<String> {
             "--allowed-tools takes names such as write_file or \"run_shell_command(git status)\""
         }
         Hint::AllowTools => "--allowed-tools names those that need not",
+        Hint::AllowCommands => {
+            "--allowed-tools 'run_shell_command(PREFIX)' allows commands that begin so; in a conversation you are asked \
+             about them"
+        }
+        Hint::GiveFile => "--attach FILE takes it",
         Hint::NameRuleFiles => {
             "--policy takes a file of rules that can be read; `charla policy list` shows the rules that hold without it"
         }
@@ -142,6 +147,12 @@ pub fn hint(hint: &Hint) -> Option<String> {
             "--tool-mode native or text offers them all the same, `charla models probe` asks it again"
         }
         Hint::CallsAsText => "--tool-mode text writes them as text",
+        Hint::ListExtensions => "`charla extensions list` shows those that are installed",
+        Hint::AgreeAgain => "`charla extensions update` asks again",
+        Hint::TestServer => "`charla mcp test` starts it",
+        Hint::AddServerThere => "add it there with `charla mcp add --project`",
+        Hint::TakeKeys => "keys are taken with --keys",
+        Hint::ResumeSession(id) => return Some(format!("charla --resume {id}")),
     };
     Some(words.to_owned())
 }

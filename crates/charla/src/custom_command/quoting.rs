@@ -7,7 +7,7 @@ use super::ARGUMENTS;
 
 /// The command with what was typed in its places; absent where a place is not clear. That does not depend on what was typed.
 pub(super) fn filled(command: &str, typed: &str) -> Option<String> {
-    let mut reader = Reader { quotes: Quotes::None, before: ' ', in_subscript: false };
+    let mut reader = Reader { quotes: Quotes::None, before: ' ', subscripts: 0 };
     let mut filled = String::new();
     let mut rest = command;
     while !rest.is_empty() {
@@ -35,8 +35,8 @@ struct Reader {
     quotes: Quotes,
     /// The character before, or a letter for one that has no meaning of its own.
     before: char,
-    /// In `name[…`, which a shell reads as arithmetic.
-    in_subscript: bool,
+    /// How many `name[…` are open, which a shell reads as arithmetic.
+    subscripts: usize,
 }
 
 /// A character without a meaning of its own.
@@ -45,7 +45,7 @@ const PLAIN: char = 'x';
 impl Reader {
     /// What was typed, for the quotes that are open here.
     fn place(&mut self, typed: &str) -> Option<String> {
-        if self.in_subscript {
+        if self.subscripts > 0 {
             return None;
         }
         self.before = PLAIN;
@@ -133,8 +133,8 @@ impl Reader {
             '<' if rest.starts_with("<<") => return None,
             '[' if is_word_start && is_word(rest, "[[") => return None,
             '[' if is_word_start && is_word(rest, "[") => {}
-            '[' => self.in_subscript = true,
-            ']' => self.in_subscript = false,
+            '[' => self.subscripts += 1,
+            ']' => self.subscripts = self.subscripts.saturating_sub(1),
             _ => {}
         }
         self.read(c)
@@ -258,6 +258,8 @@ mod tests {
             "a[{{args}}]=1",
             "a[\"{{args}}\"]=1",
             "a=([{{args}}]=1)",
+            "a[b[0]+{{args}}]=1",
+            "a[b[c[0]]+{{args}}]=1",
             "echo \\{{args}}",
             "echo \"\\{{args}}\"",
             "echo $\\\n{{args}}",

@@ -135,8 +135,7 @@ impl Checkup {
     fn rules(&mut self, charla: &Charla) {
         match RuleCheck::new(&RulePlaces::of(charla.environment()), &[], &[]) {
             Ok(rules) => {
-                let notices: Vec<Notice> =
-                    rules.book.notices().iter().map(|notice| notice.as_str().into()).collect();
+                let notices: Vec<Notice> = rules.book.notices().map(Notice::from).collect();
                 self.add("rules", Health::Ok, format!("{} hold", rules.book.rules().len()));
                 self.noted("rules", &notices);
             }
@@ -149,8 +148,9 @@ impl Checkup {
         for (name, reached) in mcp::outlook(settings, charla.environment()) {
             match reached {
                 Ok(how) => {
-                    let text = format!("{name}: {how}, not started: `charla mcp test` does that");
-                    self.add("mcp server", Health::Ok, text);
+                    let (text, hint) = (one_line(&format!("{name}: {how}, not started")), Hint::TestServer);
+                    let (about, health) = ("mcp server", Health::Ok);
+                    self.findings.push(Finding { about, health, text, hint: Some(hint) });
                 }
                 Err(why) => self.add("mcp server", Health::Wrong, format!("{name} cannot be used: {why}")),
             }

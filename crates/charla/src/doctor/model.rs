@@ -84,8 +84,8 @@ async fn reached(
 /// A model that its server does not list: most often a misspelt one, now and then one that is there all the same.
 fn unlisted(choice: &Choice, count: &str) -> Finding {
     let text = format!("its server answers and has {count}, and {} is not among them", choice.model);
-    let hint = "a run fails where the name is misspelt; `charla models` lists those there are";
-    Finding { hint: Some(Hint::Text(hint.to_owned())), ..finding("model", Health::Note, &text) }
+    let hint = Hint::Model(charla_proto::Hint::CheckModelName);
+    Finding { hint: Some(hint), ..finding("model", Health::Note, &text) }
 }
 
 fn wrong(failure: &Failure) -> Finding {

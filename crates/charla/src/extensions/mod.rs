@@ -17,6 +17,7 @@ use serde_json::{Map, Value};
 
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::hint::Hint;
 use crate::notices::{Notice, Notices};
 use book::{Book, Entry};
 pub use book::{Origin, Source};
@@ -118,9 +119,11 @@ impl<'a> Extensions<'a> {
         for extension in extensions.into_iter().filter(|extension| extension.is_used(only)) {
             match extension.brings() {
                 Ok(brings) => used.push(brings),
-                Err(why) => {
+                Err(NotAgreed) => {
                     let name = &extension.manifest.name;
-                    notices.warning(&format!("the extension {name} is left out: {why}").into());
+                    let text = "is left out: what it brings is not what was agreed to";
+                    let text = format!("the extension {name} {text}");
+                    notices.warning(&Notice::with_hint(text, Hint::AgreeAgain));
                 }
             }
         }
@@ -153,17 +156,18 @@ impl<'a> Extensions<'a> {
 /// What stands for no extension at all.
 pub const NONE: &str = "none";
 
+/// What an extension brings is not what was agreed to.
+struct NotAgreed;
+
 impl Extension {
     fn is_used(&self, only: Option<&[String]>) -> bool {
         let named = |only: &[String]| only.iter().any(|name| name.eq_ignore_ascii_case(&self.manifest.name));
         self.enabled && only.is_none_or(named)
     }
 
-    fn brings(&self) -> Result<Brings, String> {
+    fn brings(&self) -> Result<Brings, NotAgreed> {
         if Consent::of(&self.manifest, &self.folder).hash() != self.agreed {
-            return Err(
-                "what it brings is not what was agreed to; `charla extensions update` asks again".to_owned()
-            );
+            return Err(NotAgreed);
         }
         let manifest = &self.manifest;
         Ok(Brings {
@@ -178,8 +182,7 @@ impl Extension {
 }
 
 fn unknown(name: &str) -> Failure {
-    Failure::input(format!("there is no extension `{}`", one_line(name)))
-        .with_hint("`charla extensions list` shows those that are installed")
+    Failure::input(format!("there is no extension `{}`", one_line(name))).with_hint(Hint::ListExtensions)
 }
 
 #[cfg(test)]

@@ -5,6 +5,8 @@ use std::path::Path;
 use serde_json::Value;
 
 use super::{Finding, command, file, server};
+use crate::hint::Hint;
+use crate::notices::Notice;
 
 pub(super) fn find(home: &Path, keys: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -15,8 +17,8 @@ pub(super) fn find(home: &Path, keys: bool) -> Vec<Finding> {
             let servers = project.get("mcpServers").and_then(Value::as_object);
             for name in servers.into_iter().flatten().map(|(name, _)| name) {
                 let what = format!("MCP server {name}");
-                let why = format!("it is for {folder} alone: add it there with `charla mcp add --project`");
-                findings.push(Finding::Left { what, why });
+                let why = Notice::with_hint(format!("it is for {folder} alone"), Hint::AddServerThere);
+                findings.push(Finding::Advised { what, why });
             }
         }
         if let Some(key) = own.get("primaryApiKey").and_then(Value::as_str) {

@@ -21,6 +21,7 @@ use serde_json::Value;
 
 use crate::Charla;
 use crate::failure::Failure;
+use crate::notices::Notice;
 use story::Conversation;
 use take::Taker;
 
@@ -96,7 +97,7 @@ pub struct Entry {
     /// What it is.
     pub what: String,
     /// Where it went, or why it was left.
-    pub about: String,
+    pub about: Notice,
 }
 
 /// Something to take, as a reader of a program's files finds it.
@@ -111,6 +112,8 @@ enum Finding {
     Key { provider: String, key: String },
     /// Something that is not taken, and why.
     Left { what: String, why: String },
+    /// Something that is not taken, why, and what to do about it.
+    Advised { what: String, why: Notice },
 }
 
 impl Finding {

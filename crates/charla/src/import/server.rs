@@ -3,6 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::Finding;
+use crate::hint::Hint;
+use crate::notices::Notice;
 
 /// Keys that mean the same here.
 const SAME: [&str; 9] =
@@ -29,8 +31,8 @@ pub(super) fn push(name: &str, mut entry: Map<String, Value>, keys: bool, findin
     findings.push(Finding::Server { name: name.to_owned(), entry: entry.into(), before });
     for (field, variable) in secrets.into_iter().filter(|_| !keys) {
         let what = format!("the value of {field} for the MCP server {name}");
-        let why = format!("it looks like a secret: set the variable {variable}, or use --keys");
-        findings.push(Finding::Left { what, why });
+        let why = format!("it looks like a secret: set the variable {variable}");
+        findings.push(Finding::Advised { what, why: Notice::with_hint(why, Hint::TakeKeys) });
     }
 }
 

@@ -13,7 +13,9 @@ use crate::credentials::{KeyRing, Keys};
 use crate::custom_command::{CustomCommand, name_of_users};
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::hint::Hint;
 use crate::mcp::{self, Scope};
+use crate::notices::Notice;
 use crate::private_file;
 use crate::session::Arrival;
 use crate::settings;
@@ -44,21 +46,27 @@ impl<'a> Taker<'a> {
 
     /// Takes a finding, or says why not. An error only where ours cannot be read or written.
     pub(super) fn take(&mut self, program: &'static str, finding: Finding) -> Result<(), Failure> {
+        let plain = |done: Result<String, String>| done.map_err(Notice::from);
         let (what, done) = match finding {
-            Finding::Left { what, why } => (what, Err(why)),
+            Finding::Left { what, why } => (what, Err(why.into())),
+            Finding::Advised { what, why } => (what, Err(why)),
             Finding::Server { name, entry, before } => {
-                (format!("MCP server {name}"), self.server(&name, &entry, before.as_ref()))
+                (format!("MCP server {name}"), plain(self.server(&name, &entry, before.as_ref())))
             }
             Finding::Instructions { reference } => {
-                (format!("instructions in {reference}"), self.instructions(&reference)?)
+                (format!("instructions in {reference}"), plain(self.instructions(&reference)?))
             }
-            Finding::Command { name, text } => (format!("command {name}"), self.command(&name, &text)?),
+            Finding::Command { name, text } => {
+                (format!("command {name}"), plain(self.command(&name, &text)?))
+            }
             Finding::Key { provider, key } => (format!("key for {provider}"), self.key(&provider, key)?),
         };
         let entry = |about| Entry { program, what: charla_proto::text::one_line(&what), about };
         match done {
-            Ok(place) => self.report.taken.push(entry(place)),
-            Err(why) => self.report.left.push(entry(charla_proto::text::one_line(&why))),
+            Ok(place) => self.report.taken.push(entry(place.into())),
+            Err(Notice { text, hint }) => {
+                self.report.left.push(entry(Notice { text: charla_proto::text::one_line(&text), hint }));
+            }
         }
         Ok(())
     }
@@ -80,10 +88,10 @@ impl<'a> Taker<'a> {
         };
         match arrival {
             Ok(()) => {
-                let about = format!("charla --resume {id}");
+                let about = Notice::with_hint("", Hint::ResumeSession(id));
                 self.report.taken.push(Entry { program, what, about });
             }
-            Err(about) => self.report.left.push(Entry { program, what, about }),
+            Err(why) => self.report.left.push(Entry { program, what, about: why.into() }),
         }
         Ok(())
     }
@@ -140,12 +148,12 @@ impl<'a> Taker<'a> {
         Ok(Ok(if is_renamed { format!("{shown}, which is /{known}") } else { shown }))
     }
 
-    fn key(&self, provider: &str, key: String) -> Result<Result<String, String>, Failure> {
+    fn key(&self, provider: &str, key: String) -> Result<Result<String, Notice>, Failure> {
         if !self.request.keys {
-            return Ok(Err("keys are taken with --keys".to_owned()));
+            return Ok(Err(Notice::with_hint("", Hint::TakeKeys)));
         }
         if self.ring.providers()?.iter().any(|known| known == provider) {
-            return Ok(Err("you have a key for it already".to_owned()));
+            return Ok(Err("you have a key for it already".into()));
         }
         if !self.request.dry_run {
             self.ring.set(provider, &SecretString::from(key))?;

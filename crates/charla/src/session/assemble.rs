@@ -193,7 +193,7 @@ impl SessionBuilder<'_> {
         // What was too long to show is for the model to read.
         let outputs = self.sessions.outputs(id);
         let rules = Arc::new(rules.reading(skills.folders()).reading(vec![outputs.clone()]));
-        rules.notices().iter().for_each(|notice| notices.warning(&notice.as_str().into()));
+        rules.notices().for_each(|notice| notices.warning(&notice.into()));
         let mut readable = skills.folders();
         readable.push(outputs);
         // The programs of their servers lie there.

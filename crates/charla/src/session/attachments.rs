@@ -12,7 +12,7 @@ use super::rules::judge_of_files;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::hint::Hint;
-use crate::notices::Notices;
+use crate::notices::{Notice, Notices};
 
 /// What a person says, and the files that go with it.
 #[derive(Clone, Debug, Default)]
@@ -48,13 +48,11 @@ impl PromptDraft {
             match beneath(&name, &environment.directory, &judge) {
                 Named::Nothing => {}
                 Named::Outside(folder) => {
-                    let folder = folder.display();
-                    let instead = match self.in_conversation {
-                        true => "a copy in there could be attached",
-                        false => "--attach FILE takes it",
-                    };
-                    let text = format!("@{name} is not attached: it is outside {folder}; {instead}");
-                    notices.warning(&text.into());
+                    let text = format!("@{name} is not attached: it is outside {}", folder.display());
+                    notices.warning(&match self.in_conversation {
+                        true => format!("{text}; a copy in there could be attached").into(),
+                        false => Notice::with_hint(text, Hint::GiveFile),
+                    });
                 }
                 Named::Refused(why) => {
                     let text = format!("@{name} is not attached: it {why}");

@@ -2,38 +2,30 @@
 
 use std::borrow::Cow;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use charla_core::CancellationToken;
-use charla_core::hooks::{EndReason, StartSource};
+use charla_core::hooks::StartSource;
 use charla_core::prompt::OwnPrompt;
-use charla_core::session::{Attached, Clients, SessionHandle};
-use charla_mcp::Servers;
+use charla_core::session::{Clients, SessionHandle};
 use charla_proto::tool::Tool;
-use charla_proto::{
-    ApprovalMode, BoxFuture, CancelTarget, Command, Content, Owned, Part, Refusal, Reply, Request,
-    SessionStore, Spent,
-};
+use charla_proto::{ApprovalMode, BoxFuture, CancelTarget, Command, Owned, SessionStore};
 use charla_providers::layers::LogSink;
-use charla_tools::process::Processes;
-use tokio::task::JoinHandle;
 
 use super::agent_bounds::AgentBounds;
 use super::agent_calls::{AgentCalls, ChildRequest, OpenChild};
 use super::agent_work::Child;
 use super::assemble::{ServersOf, SessionBuilder};
-use super::attachments::attach_resources;
 use super::error::SessionError;
 use super::host::ready;
 use super::instruction::own_prompt;
 use super::log_file::LogFile;
+use super::opened::{Here, OpenedSession};
 use super::options::RunOptions;
 use super::output_schema::OutputSchema;
 use super::plan_mode::{self, ModeChanges};
-use super::posted::{self, take_requests};
+use super::posted::take_requests;
 use super::rules::{RulePlaces, judge_of_files};
-use super::servers::SessionServers;
 use super::store::{Begin, Opened, Sessions};
 use super::telemetry::{Caller as TracedCaller, LogSinks, Subject, Telemetry};
 use crate::agents::{Agent, Agents};
@@ -76,38 +68,6 @@ pub struct OpenRequest {
     pub cancel: CancellationToken,
 }
 
-/// A running session.
-pub struct OpenedSession {
-    /// Sends requests and subscribes to events.
-    pub handle: SessionHandle,
-    /// Its id.
-    pub id: String,
-    /// The model that answers: `provider/model`.
-    pub model: String,
-    /// An earlier process left a turn, or prompts that wait.
-    pub is_open: bool,
-    /// What it has in this process; nothing where it runs elsewhere.
-    here: Option<Here>,
-}
-
-/// What a session's tools left running in the background. It ends when nobody holds this any more.
-#[derive(Clone, Debug)]
-pub struct BackgroundProcesses(Processes);
-
-/// What a session has in the process that runs it.
-struct Here {
-    processes: Processes,
-    servers: SessionServers,
-    agents: Option<Arc<AgentCalls>>,
-    /// Writes what happens; ends with the session.
-    telemetry: Mutex<Option<JoinHandle<()>>>,
-    cancelling: JoinHandle<()>,
-    changing: JoinHandle<()>,
-    listening: JoinHandle<()>,
-    /// Whatever the session puts aside lives as long as this.
-    sessions: Arc<Sessions>,
-}
-
 /// Where front ends get sessions from: this machine, or a server.
 pub trait SessionSource: Send + Sync {
     /// Opens a session under these settings. What there is to say goes to `notices`, then and as long as the session is open.
@@ -121,142 +81,6 @@ pub trait SessionSource: Send + Sync {
     /// Where sessions run, if not here.
     fn server(&self) -> Option<&str> {
         None
-    }
-}
-
-/// How long the resources that a prompt names may take.
-const RESOURCES: Duration = Duration::from_secs(30);
-
-impl OpenedSession {
-    /// A session that runs elsewhere, behind a handle of it. Closed, it goes on there.
-    pub fn elsewhere(handle: SessionHandle, id: String, model: String, is_open: bool) -> Self {
-        Self { handle, id, model, is_open, here: None }
-    }
-
-    /// True when it runs in this process, and ends with it.
-    pub fn runs_here(&self) -> bool {
-        self.here.is_some()
-    }
-
-    /// Says something to the session; the prompt's id.
-    pub async fn prompt(&self, text: &str, by: &str) -> Result<String, Refusal> {
-        self.say(Content::user(text), by).await
-    }
-
-    /// Says something with more than words in it; the prompt's id.
-    pub async fn say(&self, content: Content, by: &str) -> Result<String, Refusal> {
-        self.handle.prompt(content, by).await
-    }
-
-    /// Asks something on behalf of `by`.
-    pub async fn send(&self, command: Command, by: &str) -> Reply {
-        self.handle.send(command, by).await
-    }
-
-    /// Asks as somebody does who is elsewhere: what must wait for the end of a turn is refused while one runs.
-    pub async fn request_from_elsewhere(&self, request: Request) -> Reply {
-        posted::ask(request, &self.handle).await
-    }
-
-    /// One more client that can be asked, until what is given back is dropped.
-    pub fn attach(&self) -> Attached {
-        self.handle.attach()
-    }
-
-    /// Puts the resources of MCP servers that are named in these words (`@server:uri`) behind the content.
-    pub async fn attach_resources(&self, words: &str, content: &mut Content, notices: &mut dyn Notices) {
-        attach_resources(self.servers(), words, content, notices).await;
-    }
-
-    /// The command, a prompt with the resources of MCP servers that it names (`@server:uri`): for programs, which hear no
-    /// notices. What cannot be had is told in the prompt.
-    pub async fn with_resources(&self, command: Command) -> Command {
-        let Command::Prompt { mut content, delivery } = command else { return command };
-        let words = content.text();
-        let mut unread: Vec<Notice> = Vec::new();
-        let attached = self.attach_resources(&words, &mut content, &mut unread);
-        if tokio::time::timeout(RESOURCES, attached).await.is_err() {
-            unread.push("resources that are named take too long to read".into());
-        }
-        content.parts.extend(unread.into_iter().map(|notice| Part::text(format!("[{}]", notice.text))));
-        Command::Prompt { content, delivery }
-    }
-
-    /// Its MCP servers, for who shows how they are, fills in a prompt of theirs or reads a resource; none where the session
-    /// has none or runs elsewhere.
-    pub fn servers(&self) -> Option<&Servers> {
-        self.here.as_ref()?.servers.started()
-    }
-
-    /// Ends the session after its turn, and what its tools left running. One that runs elsewhere is let go of.
-    pub async fn close(&self) {
-        self.close_for(EndReason::Exit).await;
-    }
-
-    /// As [`Self::close`], but one in which nothing was said is not kept. True where it is.
-    pub async fn close_if_said(&self) -> bool {
-        let snapshot = self.handle.snapshot().await.map(|(snapshot, _)| snapshot);
-        let is_empty = snapshot.is_some_and(|now| now.contents.is_empty() && now.client_calls.is_empty());
-        self.close().await;
-        let Some(here) = self.here.as_ref().filter(|_| is_empty) else { return true };
-        // One that cannot be removed is passed over by whoever looks for the latest.
-        let _ = here.sessions.delete(&self.id).await;
-        false
-    }
-
-    /// As [`Self::close`], with what its hooks are told.
-    pub async fn close_for(&self, reason: EndReason) {
-        self.end(reason, Ended::Processes).await;
-    }
-
-    /// As [`Self::close_for`], but what runs in the background goes on: with whoever [takes it over](Self::take_over), or ends with what
-    /// is given back. Nothing where the session runs elsewhere.
-    pub async fn hand_over(&self, reason: EndReason) -> Option<BackgroundProcesses> {
-        self.end(reason, Ended::Conversation).await;
-        self.here.as_ref().map(|here| BackgroundProcesses(here.processes.clone()))
-    }
-
-    /// The processes that the session had in the background, before it was closed and opened again, are its own again.
-    pub fn take_over(&self, background: BackgroundProcesses) {
-        if let Some(here) = &self.here {
-            here.processes.adopt(background.0);
-        }
-    }
-
-    async fn end(&self, reason: EndReason, ended: Ended) {
-        self.handle.close_for(reason).await;
-        let Some(here) = &self.here else { return };
-        if let Some(agents) = &here.agents {
-            agents.settled().await;
-        }
-        if let Some(servers) = here.servers.started() {
-            servers.shutdown().await;
-        }
-        if ended == Ended::Processes {
-            here.processes.shutdown().await;
-        }
-        let telemetry = here.telemetry.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(telemetry) = telemetry {
-            // What happened last is written before the program ends.
-            let _ = telemetry.await;
-        }
-    }
-}
-
-/// What ends with a session.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Ended {
-    /// Its tools' processes, too.
-    Processes,
-    /// The conversation alone.
-    Conversation,
-}
-
-impl Drop for Here {
-    fn drop(&mut self) {
-        self.cancelling.abort();
-        self.changing.abort();
-        self.listening.abort();
     }
 }
 
@@ -357,10 +181,12 @@ impl Opening<'_> {
         let mode = self.settings.tools.approval_mode.unwrap_or_default();
         handle.send(Command::SetMode { mode }, OPENER).await;
         let here = Here {
+            is_new: self.made.get().is_some(),
             cancelling: tokio::spawn(cancel_turns(request.cancel, handle.clone())),
             changing: tokio::spawn(mode_changes.follow(handle.clone())),
             listening: tokio::spawn(take_requests(mailbox, clients, handle.clone())),
             processes,
+            is_handed_over: false,
             servers,
             agents,
             telemetry: Mutex::new(telemetry),
@@ -588,29 +414,6 @@ impl Parent {
             opening.forget().await;
         }
         Ok(Box::new(opened?))
-    }
-}
-
-impl Child for OpenedSession {
-    fn handle(&self) -> &SessionHandle {
-        &self.handle
-    }
-
-    fn is_open(&self) -> bool {
-        self.is_open
-    }
-
-    fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(OpenedSession::close(self))
-    }
-
-    fn spent(&self) -> BoxFuture<'_, Vec<Spent>> {
-        Box::pin(async move {
-            match &self.here {
-                Some(here) => here.sessions.spent(&self.id).await,
-                None => Vec::new(),
-            }
-        })
     }
 }
 

@@ -10,11 +10,12 @@ use charla_proto::{CallEnded, Content, Display, Part, Refusal};
 
 use super::attachments::PromptDraft;
 use super::init::{INIT, init_prompt};
-use super::open::OpenedSession;
+use super::opened::OpenedSession;
 use super::own_call::run_for_prompt;
 use crate::custom_command::{Piece, custom_commands, is_built_in, unusable_command};
 use crate::environment::Environment;
 use crate::failure::Failure;
+use crate::hint::Hint;
 use crate::notices::Notices;
 use crate::settings::Settings;
 
@@ -231,7 +232,7 @@ impl OpenedSession {
         let filled = match custom.iter().find(|command| command.name == name) {
             Some(command) => {
                 let filled = fill(&command.expand(arguments), &self.handle, filler).await;
-                Some(filled.map_err(|why| not_said(name, &why).with_hint(HOW_TO_ALLOW)))
+                Some(filled.map_err(|why| not_said(name, &why).with_hint(Hint::AllowCommands)))
             }
             None if name == INIT => {
                 Some(Ok(FilledPrompt { text: init_prompt(arguments), ..FilledPrompt::default() }))
@@ -268,9 +269,6 @@ impl OpenedSession {
 fn not_said(name: &str, why: &Refusal) -> Failure {
     Failure::input(format!("/{} is not said: {why}", one_line(name)))
 }
-
-/// What helps where a command that stands in a prompt does not run.
-const HOW_TO_ALLOW: &str = "--allowed-tools 'run_shell_command(PREFIX)' allows commands that begin so; in a conversation you are asked about them";
 
 #[cfg(test)]
 mod tests {

@@ -136,7 +136,7 @@ pub(super) fn rule_book(
         readable: Vec::new(),
         links: places.links.clone(),
     };
-    let book = RuleBook::new(scope, &files)?.noting(left_out);
+    let book = RuleBook::new(scope, &files)?.noting(Tier::Workspace, left_out);
     let linked: Vec<Link> = book.restricted_places().iter().filter_map(|place| links::link(place)).collect();
     let book = book.knowing(linked);
     Ok(if places.host.is_some() { book.within_workspace() } else { book })

@@ -369,6 +369,19 @@ impl Sessions {
         Ok((id, records))
     }
 
+    /// True unless all that its records tell is how the session of this id began and what was chosen. One that cannot be read counts
+    /// as used; one that is not there has nothing to lose.
+    pub(super) async fn is_used(&self, id: &str) -> bool {
+        let is_use = |record: Record| {
+            use Fact::{HookActed, ModeChanged, ModelChanged, SessionStarted};
+            let choice =
+                matches!(record.fact, SessionStarted(_) | ModeChanged(_) | ModelChanged(_) | HookActed(_));
+            std::future::ready(!choice)
+        };
+        let found = self.store.read_after(id, 0).try_any(is_use).await;
+        found.unwrap_or_else(|error| !matches!(error, JournalError::Missing(_)))
+    }
+
     /// Every record of the session of this id.
     pub(super) async fn records(&self, id: &str) -> Result<Vec<Record>, SessionError> {
         self.records_after(id, 0).await

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use charla_core::policy::PolicyError;
+use charla_core::policy::{PolicyError, Tier};
 use charla_proto::FileJudge;
 use charla_proto::text::one_line;
 use serde_json::Value;
@@ -98,8 +98,7 @@ fn about_rules(content: &WorkspaceContent, environment: &Environment) -> Result<
         // What is left out of a stranger's rules would stop every run of a trusted one's.
         brought_by_workspace(&places).into_iter().collect::<Result<Vec<_>, _>>().map_err(config)?;
         let book = rule_book(&places, std::slice::from_ref(&environment.directory), &[]).map_err(config)?;
-        let ignored = book.notices().iter().filter(|notice| notice.starts_with("workspace "));
-        lines.extend(ignored.map(|notice| format!("  {notice}")));
+        lines.extend(book.notices_of(Tier::Workspace).map(|notice| format!("  {notice}")));
     }
     Ok(lines)
 }

@@ -45,7 +45,8 @@ fn report(args: &PolicyArgs, places: &RulePlaces) -> Result<Report, PolicyError>
     let tested = tested.iter().filter(|file| !places.reads(file));
     let files: Vec<PathBuf> = args.policies.iter().chain(tested).cloned().collect();
     let rules = RuleCheck::new(places, &files, &args.allowed_tools)?;
-    let mut report = Report { notices: rules.book.notices().to_vec(), ..Report::default() };
+    let mut report =
+        Report { notices: rules.book.notices().map(str::to_owned).collect(), ..Report::default() };
     match &args.command {
         PolicyCommand::Explain { command, mode, json } => {
             let judgement = rules.explain(command, (*mode).into());

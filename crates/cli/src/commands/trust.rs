@@ -6,6 +6,7 @@ use charla::{Charla, Failure};
 
 use crate::args::TrustArgs;
 use crate::input;
+use charla_terminal::lines::agreed_to;
 use charla_terminal::printer::Printer;
 
 /// Runs `charla trust`.
@@ -43,13 +44,8 @@ fn confirm(printer: &mut Printer) -> Result<(), Failure> {
             "`charla trust --yes` agrees; `charla --trust-workspace SHA256 …` trusts for one run",
         ));
     }
-    printer.aside("Let this workspace decide this? [y/N] ");
-    let mut answer = String::new();
-    std::io::stdin()
-        .read_line(&mut answer)
-        .map_err(|error| Failure::input(format!("cannot read the answer: {error}")))?;
-    match answer.trim().to_lowercase().as_str() {
-        "y" | "yes" => Ok(()),
-        _ => Err(Failure::untrusted("the workspace stays untrusted")),
+    match agreed_to("Let this workspace decide this? [y/N] ", printer)? {
+        true => Ok(()),
+        false => Err(Failure::untrusted("the workspace stays untrusted")),
     }
 }

@@ -6,6 +6,7 @@ use std::process::Command;
 use charla_testkit::{Call, Cut, Failure, FailureKind, Finish, Reply, Script, Step, Usage};
 use serde_json::json;
 
+use crate::killed_turns::{is_alive, wait_until};
 use crate::place::{Place, server};
 
 /// No waits between attempts.
@@ -262,8 +263,13 @@ fn what_runs_is_stopped_when_the_reader_leaves() {
         line.clear();
         assert_ne!(out.read_line(&mut line).unwrap(), 0, "it ended before the call");
     }
+    let pid = || place.read("pid").filter(|pid| pid.ends_with('\n')).map(|pid| pid.trim().to_owned());
+    wait_until("the command runs", || pid().is_some());
+    let pid = pid().unwrap();
+    assert!(is_alive(&pid));
     drop(out);
     assert_eq!(child.wait().unwrap().code(), Some(141));
     assert_eq!(server.requests().len(), 1, "nothing more is asked for");
-    assert!(!place.path().join("finished").exists());
+    assert!(!is_alive(&pid), "the command goes with its run");
+    assert_eq!(place.read("finished"), None);
 }

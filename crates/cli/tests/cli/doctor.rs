@@ -51,7 +51,7 @@ fn what_is_set_up_is_told_and_all_is_well() {
         ("model", "its server answers"),
         ("provider", "openai: key from"),
         ("mcp server", "near: "),
-        ("mcp server", "not started: `charla mcp test` does that"),
+        ("mcp server", "not started"),
         ("mcp server", "far: https://"),
         ("skills", "deploy"),
         ("agents", "reviewer"),

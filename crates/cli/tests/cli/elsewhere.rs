@@ -176,6 +176,41 @@ fn a_late_answer_is_told_who_won_while_the_process_lives() {
 }
 
 #[test]
+fn of_three_processes_that_answer_at_once_one_wins_whether_the_asking_one_lives_or_not() {
+    for (round, dies) in [false, true].into_iter().cycle().take(6).enumerate() {
+        let server = server(Script::new([write("a.txt"), "Done.".into()]));
+        let place = place(&server);
+        let (terminal, id) = asking(&place);
+        let living = match dies {
+            true => {
+                terminal.kill();
+                None
+            }
+            false => Some(terminal),
+        };
+        let mut said = ["yes", "no", "no"];
+        said.rotate_left(round / 2);
+        let answering = said.map(|word| place.spawn(&["approvals", "answer", &id, word]));
+        let ended = answering.map(|child| child.wait_with_output().unwrap());
+        let told: Vec<String> =
+            ended.iter().map(|end| String::from_utf8_lossy(&end.stderr).into_owned()).collect();
+        let won: Vec<usize> = (0..3).filter(|n| ended[*n].status.success()).collect();
+        let [winner] = won.as_slice() else { panic!("round {round}: {told:?}") };
+        for (n, told) in told.iter().enumerate().filter(|(n, _)| n != winner) {
+            let late = format!("command line has answered already: {}", said[*winner]);
+            assert!(ended[n].status.code() == Some(1) && told.contains(&late), "round {round}: {told}");
+        }
+        match living {
+            Some(terminal) => drop(terminal.finish()),
+            None => drop(place.run(&["--resume"])),
+        }
+        assert_eq!(place.read("a.txt").is_some(), said[*winner] == "yes", "round {round}");
+        let (_, journal) = place.journals().pop().unwrap();
+        assert_eq!(journal.matches("\"approval_answered\"").count(), 1, "round {round}: {journal}");
+    }
+}
+
+#[test]
 fn an_answer_that_fits_no_question_or_not_this_one_is_refused_and_the_question_stays() {
     let server = server(Script::new([write("a.txt"), "Written.".into()]));
     let place = place(&server);

@@ -101,7 +101,7 @@ fn ids(place: &Place) -> Vec<String> {
 }
 
 /// Waits for something that another process does.
-fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
+pub fn wait_until(what: &str, mut is_so: impl FnMut() -> bool) {
     let deadline = Instant::now() + PATIENCE;
     while !is_so() {
         assert!(Instant::now() < deadline, "{what}: not after a long time");
@@ -276,7 +276,7 @@ fn an_answer_that_was_cut_is_asked_for_again_and_its_calls_do_not_run() {
 }
 
 /// A process that waits to be collected is gone.
-fn is_alive(pid: &str) -> bool {
+pub fn is_alive(pid: &str) -> bool {
     let state = std::fs::read_to_string(Path::new("/proc").join(pid).join("stat"));
     state.is_ok_and(|state| !state.rsplit(')').next().unwrap().trim().starts_with('Z'))
 }

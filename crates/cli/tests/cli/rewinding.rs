@@ -100,6 +100,24 @@ fn a_rewind_with_files_takes_later_changes_back_or_changes_nothing() {
 }
 
 #[test]
+fn a_session_rewound_to_its_beginning_stays_when_nothing_comes_of_the_next_prompt() {
+    let (place, _server) = session();
+    ok(&place, &["rewind", "0"]);
+    let commands = place.home().join("commands");
+    std::fs::create_dir_all(&commands).unwrap();
+    std::fs::write(commands.join("greet.toml"), "prompt = 'Greet !{touch it}'").unwrap();
+    let (name, before) = place.journals().pop().unwrap();
+    let run = place.run(&["--resume", "-p", "/greet"]);
+    assert_eq!(run.code, Some(42), "{}", run.err);
+    assert!(run.err.contains("/greet is not said"), "{}", run.err);
+    let (still, after) = place.journals().pop().expect("the session is still there");
+    assert!(still == name && after.starts_with(&before), "{after}");
+    // One that begins with such a prompt is nothing to come back to.
+    assert_eq!(place.run(&["-m", "openai/gpt-test", "-p", "/greet"]).code, Some(42));
+    assert_eq!(place.journals().len(), 1);
+}
+
+#[test]
 fn a_message_that_is_not_there_is_refused() {
     let (place, _server) = session();
     let (_, before) = place.journals().pop().unwrap();

@@ -85,11 +85,12 @@ fn rules_of_a_workspace_are_shown_and_never_allow() {
     let (_server, place) = workspace("{}");
     let policies = place.path().join("work/.charla/policies");
     std::fs::create_dir_all(&policies).unwrap();
-    let rule = "[[rule]]\ntoolName = \"run_shell_command\"\ncommandPrefix = \"rm\"\ndecision = \"allow\"\npriority = 100\n";
+    let rule = "odd = 1\n[[rule]]\ntoolName = \"run_shell_command\"\ncommandPrefix = \"rm\"\ndecision = \"allow\"\npriority = 100\n";
     std::fs::write(policies.join("loose.toml"), rule).unwrap();
     let run = place.run(&["trust", "--yes"]);
     assert_eq!(run.code, Some(0), "{}", run.err);
     assert!(run.out.contains(".charla/policies/loose.toml holds in any case"), "{}", run.out);
+    assert!(run.out.contains("`odd` means nothing here"), "{}", run.out);
     assert!(
         run.out.contains("ignored: the rules of a workspace may ask or deny, never allow"),
         "{}",

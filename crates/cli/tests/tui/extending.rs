@@ -157,6 +157,30 @@ fn what_runs_in_the_background_goes_on_when_settings_are_read_anew_and_so_do_the
 }
 
 #[test]
+fn what_runs_in_the_background_goes_on_however_long_the_hooks_of_the_end_take() {
+    let begin = json!({"command": "echo begun; sleep 1000", "is_background": true});
+    let begin = Reply::new().call("run_shell_command", begin);
+    let look = Reply::new().call("list_background_processes", json!({}));
+    let server = server(Script::new([begin, "One.".into(), look, "Two.".into()]));
+    // Longer than a session that is left may take.
+    let hook = json!([{"hooks": [{"command": "[ -e slept ] || { touch slept; sleep 4; touch woke; }"}]}]);
+    let place = Place::with_server(&server).settings(&json!({"hooks": {"SessionEnd": hook}}).to_string());
+    let mut terminal = start(&place);
+    command(&mut terminal, "/mode yolo");
+    terminal.wait_for("yolo: nothing asks");
+    terminal.say("first");
+    terminal.wait_for("One.");
+    command(&mut terminal, "/extensions reload");
+    terminal.wait_for("are read anew");
+    terminal.wait_without("opening the session");
+    assert_eq!(place.read("woke").as_deref(), Some(""), "the hook was waited for");
+    terminal.say("second");
+    terminal.wait_for("Two.");
+    let told = last_request(&server);
+    assert!(told.contains("] running: echo begun; sleep 1000"), "{told}");
+}
+
+#[test]
 fn settings_that_are_read_anew_trust_no_more_than_a_start_does() {
     let server = server(Script::new(["One.", "Two."]));
     let place = Place::with_server(&server);

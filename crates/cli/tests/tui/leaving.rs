@@ -22,6 +22,26 @@ fn ctrl_c_twice_leaves_as_any_other_way_does() {
 }
 
 #[test]
+fn an_earlier_session_stays_even_if_it_was_rewound_to_its_beginning() {
+    let server = server(Script::new(["One."]));
+    let place = Place::with_server(&server);
+    assert_eq!(place.run(&["-m", "openai/gpt-test", "-p", "alpha"]).code, Some(0));
+    assert_eq!(place.run(&["rewind", "0"]).code, Some(0));
+    let (name, before) = place.journals().pop().unwrap();
+    for reader in [None, Some("--screen-reader")] {
+        let arguments: Vec<&str> = std::iter::once("--resume").chain(reader).collect();
+        let mut terminal = Terminal::sized(&place, &arguments, 100, 40);
+        terminal.wait_for("/help lists commands");
+        terminal.press("/quit\r");
+        let end = terminal.finish();
+        assert_eq!(end.code, Some(0), "{reader:?}");
+        let (still, after) = place.journals().pop().expect("the session is still there");
+        assert!(still == name && after.starts_with(&before), "{reader:?}: {after}");
+        assert!(end.rows.join("\n").contains("charla --resume"), "{reader:?}: {:?}", end.rows);
+    }
+}
+
+#[test]
 fn what_is_typed_after_ctrl_c_makes_it_the_first_again() {
     let server = server(Script::echo());
     let place = Place::with_server(&server);

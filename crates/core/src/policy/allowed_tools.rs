@@ -1,9 +1,14 @@
-//! The forms of `--allowed-tools`.
+//! Tools that are allowed by name, as the setting `tools.allowed` has them.
+//!
+//! A front end may have a flag for it; messages name the setting.
 
 use super::RuleFile;
 use super::matching::canonical_tool;
 use super::parse::{PolicyError, parse};
 use super::rules::{Rule, Tier};
+
+/// Where these rules come from.
+const SETTING: &str = "tools.allowed";
 
 /// Asks about every command the forms do not name, unless a rule file has something to say about it.
 const REST: &str = "[[rule]]
@@ -12,12 +17,12 @@ commandRegex = \"\"
 decision = \"ask\"
 priority = 0
 modes = [\"default\", \"auto_edit\"]
-reason = \"--allowed-tools does not name it\"
+reason = \"`tools.allowed` does not name it\"
 ";
 
 /// Rules for `run_shell_command(git status)`, `ShellTool(echo)` and bare tool names, as rules of the user.
 ///
-/// As soon as commands are named, only those run without asking: the flag then stands in for what is known
+/// As soon as commands are named, only those run without asking: they then stand in for what is known
 /// about harmless commands.
 pub fn allowed_tools<'a>(forms: impl IntoIterator<Item = &'a str>) -> Result<Vec<Rule>, PolicyError> {
     let mut text = String::new();
@@ -46,13 +51,13 @@ pub fn allowed_tools<'a>(forms: impl IntoIterator<Item = &'a str>) -> Result<Vec
     if names_commands {
         text.push_str(REST);
     }
-    let mut rules = parse(&RuleFile { tier: Tier::User, name: "--allowed-tools".into(), text })?.rules;
+    let mut rules = parse(&RuleFile { tier: Tier::User, name: SETTING.into(), text })?.rules;
     rules.iter_mut().for_each(|rule| rule.allowance.narrow = true);
     Ok(rules)
 }
 
 fn refused(form: &str, why: &str) -> PolicyError {
-    PolicyError { file: "--allowed-tools".into(), message: format!("`{form}`: {why}") }
+    PolicyError { file: SETTING.into(), message: format!("`{form}`: {why}") }
 }
 
 #[cfg(test)]

@@ -111,7 +111,8 @@ pub struct RuleBook {
     pub(crate) rules: Vec<Rule>,
     /// Nothing beyond the workspace can be reached, whoever allows it.
     pub(crate) bounded: bool,
-    notices: Vec<String>,
+    /// By whose rules they are about.
+    notices: Vec<(Tier, String)>,
 }
 
 /// A verdict with the findings it was made from.
@@ -150,10 +151,10 @@ impl RuleBook {
         let mut notices = Vec::new();
         for file in files {
             let parsed = parse::parse(file)?;
-            notices.extend(parsed.notices);
+            notices.extend(parsed.notices.into_iter().map(|notice| (file.tier, notice)));
             for rule in parsed.rules {
                 match rule.refused() {
-                    Some(notice) => notices.push(format!("{}: {notice}", rule.name())),
+                    Some(notice) => notices.push((file.tier, format!("{}: {notice}", rule.name()))),
                     None => rules.push(rule),
                 }
             }
@@ -187,9 +188,9 @@ impl RuleBook {
         absolute.map(|pattern| patterns::place_of(&pattern)).collect()
     }
 
-    /// The same rules, with more that the user should know.
-    pub fn noting(mut self, notices: Vec<String>) -> RuleBook {
-        self.notices.extend(notices);
+    /// The same rules, with more that the user should know about those of a tier.
+    pub fn noting(mut self, tier: Tier, notices: Vec<String>) -> RuleBook {
+        self.notices.extend(notices.into_iter().map(|notice| (tier, notice)));
         self
     }
 
@@ -221,8 +222,13 @@ impl RuleBook {
     }
 
     /// What the user should know about the rule files: rules that have no effect, and why.
-    pub fn notices(&self) -> &[String] {
-        &self.notices
+    pub fn notices(&self) -> impl Iterator<Item = &str> {
+        self.notices.iter().map(|(_, notice)| notice.as_str())
+    }
+
+    /// The same about the files of one tier.
+    pub fn notices_of(&self, tier: Tier) -> impl Iterator<Item = &str> {
+        self.notices.iter().filter(move |(of, _)| *of == tier).map(|(_, notice)| notice.as_str())
     }
 
     /// Whether a model should be told of a tool: true when some call of it could run. `somebody_to_ask` is

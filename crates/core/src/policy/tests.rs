@@ -112,12 +112,29 @@ fn within_a_tier_the_higher_priority_decides() {
 fn the_workspace_may_tighten_and_never_loosen() {
     let loose = book(&[(Tier::Workspace, ALLOW_MAKE)]);
     assert_eq!(decide(&loose, &run("make"), ApprovalMode::Default), Decision::Ask);
-    assert_eq!(loose.notices().len(), 1);
-    assert!(loose.notices()[0].starts_with("workspace workspace.toml#1: ignored"));
+    let notices: Vec<&str> = loose.notices().collect();
+    assert!(
+        matches!(*notices, [only] if only.starts_with("workspace workspace.toml#1: ignored")),
+        "{notices:?}"
+    );
     let tight = book(&[(Tier::User, ALLOW_MAKE), (Tier::Workspace, ASK_MAKE)]);
     assert_eq!(decide(&tight, &run("make"), ApprovalMode::Default), Decision::Ask);
     let softening = book(&[(Tier::User, DENY_MAKE), (Tier::Workspace, ASK_MAKE)]);
     assert_eq!(decide(&softening, &run("make"), ApprovalMode::Yolo), Decision::Deny);
+}
+
+#[test]
+fn notices_are_known_by_whose_rules_they_are_about() {
+    let odd = "odd = 1\n";
+    let book = book(&[(Tier::User, odd), (Tier::Workspace, &format!("{odd}{ALLOW_MAKE}"))]);
+    let of = |tier| book.notices_of(tier).collect::<Vec<_>>();
+    assert_eq!(of(Tier::User), ["user.toml: `odd` means nothing here"]);
+    let theirs = of(Tier::Workspace);
+    assert!(
+        matches!(*theirs, [odd, ignored] if odd.contains("`odd`") && ignored.contains("ignored")),
+        "{theirs:?}"
+    );
+    assert_eq!(book.notices().count(), 3);
 }
 
 #[test]
@@ -129,7 +146,8 @@ fn whoever_lets_a_guest_in_may_tighten_and_never_loosen() {
     assert_eq!(decide(&host, &run("make"), ApprovalMode::Yolo), Deny);
     let host = book(&[(Tier::Host, ALLOW_MAKE)]);
     assert_eq!(decide(&host, &run("make"), ApprovalMode::Default), Ask);
-    assert!(host.notices()[0].contains("may ask or deny"), "{:?}", host.notices());
+    let notices: Vec<&str> = host.notices().collect();
+    assert!(notices[0].contains("may ask or deny"), "{notices:?}");
     let host = book(&[(Tier::Host, "[[rule]]\ntoolName = \"write_file\"\ndecision = \"ask\"\n")]);
     assert_eq!(decisions(&host, &write("/w/a")), [Deny, Ask, Ask, Ask]);
     assert_eq!(decide(&host, &read("/w/a"), ApprovalMode::Default), Allow);
@@ -318,7 +336,7 @@ fn arguments_are_matched_but_cannot_allow_a_command() {
     assert_eq!(decide(&book, &fetch, ApprovalMode::Default), Decision::Ask);
     fetch.args.insert("url".into(), "https://docs.rs/x".into());
     assert_eq!(decide(&book, &fetch, ApprovalMode::Default), Decision::Allow);
-    assert_eq!(book.notices().len(), 1);
+    assert_eq!(book.notices().count(), 1);
     assert_eq!(decide(&book, &run("make"), ApprovalMode::Default), Decision::Ask);
 }
 

@@ -196,6 +196,16 @@ async fn resources_of_a_server_that_is_not_there_yet_are_waited_for() {
 }
 
 #[tokio::test]
+async fn a_resource_that_a_server_lists_is_read_while_another_is_still_being_started() {
+    let world = World::new();
+    let servers = world.start(vec![world.config("d", "silent"), world.config("s", "plain")]);
+    until(|| servers.with_resources() == ["s"]).await;
+    let read = call(&servers, "read_mcp_resource", json!({"uri": "note:one"}));
+    let read = tokio::time::timeout(Duration::from_secs(30), read).await.expect("nobody waits for d");
+    assert_eq!(words(&read), "[resource note:one]\na note");
+}
+
+#[tokio::test]
 async fn values_of_a_prompts_arguments_are_proposed() {
     let world = World::new();
     let servers = world.started("s", "plain").await;

@@ -9,3 +9,4 @@ mod markdown;
 mod modules;
 mod protocol;
 mod source;
+mod wording;

@@ -138,6 +138,30 @@ fn ends_item(token: &TokenTree) -> bool {
     }
 }
 
+/// Every string in the code as it is written, without its quotes; documentation and other attributes are none.
+pub(crate) fn strings(tokens: &[TokenTree]) -> Vec<String> {
+    let (mut found, mut after_mark) = (Vec::new(), false);
+    for token in tokens {
+        match token {
+            TokenTree::Group(group) if after_mark && group.delimiter() == Delimiter::Bracket => {}
+            TokenTree::Group(group) => found.extend(strings(&group.stream().into_iter().collect::<Vec<_>>())),
+            TokenTree::Literal(literal) => {
+                let written = literal.to_string();
+                let text = written.trim_start_matches(['b', 'r', '#']).trim_end_matches('#');
+                let text = text.strip_prefix('"').and_then(|text| text.strip_suffix('"'));
+                found.extend(text.map(str::to_owned));
+            }
+            _ => {}
+        }
+        // Inner attributes have an exclamation mark in between.
+        after_mark = match token {
+            TokenTree::Punct(mark) => mark.as_char() == '#' || after_mark && mark.as_char() == '!',
+            _ => false,
+        };
+    }
+    found
+}
+
 /// A path that stands somewhere in the code, as in `std::fs::read` or a branch of a `use`.
 pub(crate) struct CodePath {
     pub(crate) segments: Vec<String>,

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use charla_proto::{BoxFuture, Conversation, Fact, Journal, JournalError, JournalReader, Record, own_words};
+use charla_proto::{BoxFuture, Conversation, Journal, JournalError, JournalReader, Record};
 
 use super::Database;
 use super::connections::{Lane, Patience, Value};
@@ -11,7 +11,8 @@ use super::outputs::Outputs;
 use super::pages::{self, number};
 use super::standings::Watched;
 use crate::delete::References;
-use crate::list::{model_of, title_of};
+use crate::list::model_of;
+use crate::title::{REFUSED, title_in};
 
 /// Records as they are written, and what a session's row says of them.
 pub(super) struct Batch {
@@ -30,16 +31,12 @@ impl Batch {
         let bodies = bodies.map_err(unwritable)?;
         let mut references = References::default();
         bodies.iter().for_each(|body| references.note(body));
-        let prompt = records.iter().find_map(|record| match &record.fact {
-            Fact::TurnStarted(started) => Some(title_of(own_words(&started.prompt).unwrap_or_default())),
-            _ => None,
-        });
         Ok(Self {
             numbers: records.iter().map(|record| number(record.seq)).collect(),
             size: bodies.iter().map(|body| body.len() as i64 + 1).sum(),
             references,
             model: records.iter().rev().find_map(|record| model_of(&record.fact)),
-            title: prompt,
+            title: title_in(records),
             bodies,
         })
     }
@@ -73,11 +70,13 @@ impl Batch {
     }
 }
 
-/// Appends where the token and the number before are those of the row. Nothing is written otherwise.
+/// Appends where the token and the number before are those of the row. Nothing is written otherwise. A title that turns out to be that
+/// of a refused prompt ($16) gives way to a word about that ($17), and that to the next prompt.
 const APPEND: &str = "with mine as (
         update charla.sessions set seq = $5, size = size + $6, modified = clock_timestamp(),
             model = coalesce($7, model), has_turns = has_turns or $8 is not null,
-            title = case when has_turns then title else coalesce($8, title) end,
+            title = case when title = $16 then coalesce($8, $17) when has_turns and title <> $17 then title
+                else coalesce($8, title) end,
             known_seq = $5, turn_open = $13
         where key = $9 and token = $10 and seq = $11 returning key, space),
     written as (
@@ -144,9 +143,10 @@ impl DatabaseJournal {
             Some(watched) => watched,
             None => Watched::new(pages::fold(&self.database, self.key).await?.conversation),
         };
+        let titles = [Value::MaybeText(watched.refused(records)), REFUSED.into()];
         let standing = watched.take(records)?;
         let rest = [Value::Number(self.key), Value::Number(self.token), Value::Number(self.seq)];
-        let values = batch.values().into_iter().chain(rest).chain(standing).collect();
+        let values = batch.values().into_iter().chain(rest).chain(standing).chain(titles).collect();
         let rows = self.database.query_in(Lane::Writing, Patience::Endless, APPEND, values).await?;
         if rows.is_empty() {
             self.check_written(last).await?;

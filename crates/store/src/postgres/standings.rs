@@ -10,6 +10,7 @@ use charla_proto::{Conversation, Fact, JournalError, Record, Standing};
 use super::Database;
 use super::connections::{Lane, Patience, Value};
 use super::pages;
+use crate::title::refused_in;
 
 /// A session's standing as it is written with records: what an owner keeps beside its journal.
 #[derive(Debug)]
@@ -34,6 +35,11 @@ pub(super) fn values(standing: &Standing, is_new: bool) -> Result<[Value; 4], Jo
 impl Watched {
     pub(super) fn new(conversation: Conversation) -> Self {
         Self { told: Standing::of(&conversation), conversation }
+    }
+
+    /// The title of the prompt that these records, which are about to be written, tell was refused.
+    pub(super) fn refused(&self, records: &[Record]) -> Option<String> {
+        refused_in(&self.conversation, records)
     }
 
     /// Takes records that are about to be written: where the session stands then.

@@ -2,7 +2,7 @@
 
 use charla_proto::{
     CallEnded, CallStatus, FileChange, FunctionResponse, Imported, Inbox, MAX_POST, ModelChanged,
-    ModelContent, Origin, Owned, PostError, SessionSummary, SnapshotError, WireKind,
+    ModelContent, Origin, Owned, PostError, SessionSummary, SnapshotError, TurnEnd, TurnEnded, WireKind,
 };
 use std::time::SystemTime;
 
@@ -49,6 +49,7 @@ promises! {
     a_session_begins_once_and_with_its_beginning
     what_is_not_there_is_missing
     a_session_is_listed_with_the_model_that_answered_last_or_was_chosen_since
+    a_session_is_called_by_the_first_prompt_that_hooks_let_through
     sessions_are_listed_the_latest_first_and_found_by_their_id
     a_session_from_elsewhere_is_as_old_as_what_was_said_in_it
     what_this_version_does_not_know_is_kept
@@ -197,6 +198,44 @@ async fn a_session_is_listed_with_the_model_that_answered_last_or_was_chosen_sin
         let session = listed(store, &records).await;
         assert_eq!((session.model.as_str(), session.title.as_str()), ("p/fallback", "hello there"));
     }
+}
+
+fn ended(seq: u64, end: TurnEnd) -> Record {
+    Record::new(
+        seq,
+        7,
+        Fact::TurnEnded(Box::new(TurnEnded { turn: 1, end, detail: None, error: None, by: None })),
+    )
+}
+
+async fn a_session_is_called_by_the_first_prompt_that_hooks_let_through(store: &Kept) {
+    let refused = |seq: u64, words: &str| [prompt(seq, words), ended(seq + 1, TurnEnd::HookBlocked)];
+    let long = |words: &str| words.repeat(100_000);
+    for secret in ["secret ".to_owned(), long("secret ")] {
+        let mut records = vec![first("a")];
+        records.extend(refused(2, &secret));
+        for _ in 0..2 {
+            let session = listed(store, &records).await;
+            assert_eq!((session.title.as_str(), session.has_turns), ("[refused by a hook]", true));
+            records.extend(refused(records.len() as u64 + 1, &long("another secret ")));
+        }
+        let next = records.len() as u64 + 1;
+        records.push(prompt(next, "hello"));
+        assert_eq!(listed(store, &records).await.title, "hello", "nobody has refused it yet");
+        records.push(answer(next + 1, "m", &long("words ")));
+        assert_eq!(listed(store, &records).await.title, "hello");
+        records.push(ended(next + 2, TurnEnd::HookBlocked));
+        assert_eq!(listed(store, &records).await.title, "hello", "it was answered first");
+        records.extend(refused(next + 3, "late"));
+        assert_eq!(listed(store, &records).await.title, "hello");
+        let at_once = store.create(&records).await.unwrap();
+        drop(at_once);
+        assert_eq!(store.find("a").await.unwrap().unwrap().title, "hello");
+        store.delete("a").await.unwrap();
+    }
+    let words = long("long ");
+    let title = listed(store, &[first("a"), prompt(2, &words), answer(3, "m", "short")]).await.title;
+    assert!(title.starts_with("long long"), "{title}");
 }
 
 async fn sessions_are_listed_the_latest_first_and_found_by_their_id(store: &Kept) {

@@ -197,10 +197,78 @@ impl View {
     /// Takes one event in; `Some` when it was the last.
     fn event(&mut self, event: TurnEvent) -> Result<Option<Result<(), Failure>>, Failure> {
         self.waiting.note(&event);
+        if let Some(ending) = self.ending(&event)? {
+            return Ok(Some(ending));
+        }
+        self.take(&event)?;
+        self.renderer.event(&event, &self.state, &mut self.printer)?;
+        if let TurnEvent::Retry(notice) = &event {
+            self.waiting.announce(notice, &mut self.printer);
+        }
+        Ok(None)
+    }
+
+    /// What the turn came to, where this event is its last.
+    fn ending(&mut self, event: &TurnEvent) -> Result<Option<Result<(), Failure>>, Failure> {
         let state = &mut self.state;
-        match &event {
+        let ending = match event {
+            TurnEvent::Finished { reason, end, usage } => {
+                if !state.is_about_compression() {
+                    state.stats.answered(usage.as_ref());
+                }
+                state.finish_reason = Some(reason.clone());
+                self.renderer.make_way(&mut self.printer)?;
+                self.tell_how_to_allow();
+                self.tell_how_it_ended(*end, reason);
+                Ok(())
+            }
+            TurnEvent::Stopped { end, detail } => {
+                state.stopped = Some(Stopped { end: *end, why: detail.clone() });
+                self.renderer.make_way(&mut self.printer)?;
+                match end {
+                    // The user's own hooks did what they are for.
+                    TurnEnd::HookStopped | TurnEnd::HookBlocked => self.stopped_by_hook(detail),
+                    _ => {
+                        self.tell_how_to_allow();
+                        Err(stopped(*end, detail))
+                    }
+                }
+            }
+            TurnEvent::UserCancelled => {
+                state.stats.failed();
+                Err(Failure::cancelled())
+            }
+            TurnEvent::InvalidStream { error }
+            | TurnEvent::ContextOverflow { error }
+            | TurnEvent::Error { error } => {
+                if !state.is_about_compression() {
+                    state.stats.failed();
+                }
+                state.text.clear();
+                self.tell_how_to_allow();
+                Err(Failure::from(error))
+            }
+            _ => return Ok(None),
+        };
+        Ok(Some(ending))
+    }
+
+    fn stopped_by_hook(&mut self, detail: &str) -> Result<(), Failure> {
+        if self.state.wants_json && !self.state.has_json() {
+            self.state.text.clear();
+            return Err(formless(detail));
+        }
+        self.printer.warning(detail);
+        Ok(())
+    }
+
+    /// Keeps what an event in the middle of the turn says, and tells what is told in every format.
+    fn take(&mut self, event: &TurnEvent) -> Result<(), Failure> {
+        let state = &mut self.state;
+        match event {
             TurnEvent::Content { content, delta: true, .. } => state.text.push_str(content),
             TurnEvent::Content { content, .. } => state.text.clone_from(content),
+            TurnEvent::Citation(citation) => state.sources.add(citation),
             TurnEvent::PreCompress(coming) => {
                 state.summary_begins();
                 self.printer.fleeting(&format!("compressing {} messages", coming.older));
@@ -219,33 +287,10 @@ impl View {
                 state.text.clear();
                 state.sources.keep();
             }
-            TurnEvent::ToolCallConfirmation { confirmation, .. }
-                if !self.asks && matches!(confirmation.detail, ConfirmationDetail::AskUser { .. }) =>
-            {
-                let title = one_line(&confirmation.title);
-                self.printer.note(&format!("not answered, nobody is there to be asked: {title}"));
-            }
             TurnEvent::ToolCallConfirmation { confirmation, .. } if !self.asks => {
-                let is_edit = matches!(confirmation.detail, ConfirmationDetail::Edit { .. });
-                state.unapproved.push((confirmation.title.clone(), is_edit));
                 self.tell_unapproved(confirmation);
             }
-            TurnEvent::ToolCallResponse(result) => {
-                state.stats.called(&result.name, result.status == CallStatus::Success);
-                state.stats.spent(&result.spent);
-                state.sources.keep();
-                if let (CallStatus::Success, Some(Display::Diff { diff, .. })) =
-                    (result.status, &result.display)
-                {
-                    state.stats.changed(diff);
-                }
-                // The model is asked again once all calls are done; the time until then is not its own.
-                state.stats.restart(Instant::now());
-                match self.in_conversation && result.status == CallStatus::Success {
-                    true => results::tell(result, &mut self.printer),
-                    false => self.tell_failed(result),
-                }
-            }
+            TurnEvent::ToolCallResponse(result) => self.called(result),
             TurnEvent::HookRan(ran) => {
                 if let Some(message) = &ran.system_message {
                     self.renderer.make_way(&mut self.printer)?;
@@ -260,24 +305,6 @@ impl View {
                 self.renderer.make_way(&mut self.printer)?;
                 self.printer.note(&format!("{by} says: {content}"));
             }
-            // The user's own hooks did what they are for.
-            TurnEvent::Stopped { end: end @ (TurnEnd::HookStopped | TurnEnd::HookBlocked), detail } => {
-                state.stopped = Some(Stopped { end: *end, why: detail.clone() });
-                self.renderer.make_way(&mut self.printer)?;
-                if state.wants_json && !state.has_json() {
-                    state.text.clear();
-                    return Ok(Some(Err(formless(detail))));
-                }
-                self.printer.warning(detail);
-                return Ok(Some(Ok(())));
-            }
-            TurnEvent::Stopped { end, detail } => {
-                state.stopped = Some(Stopped { end: *end, why: detail.clone() });
-                self.renderer.make_way(&mut self.printer)?;
-                self.tell_how_to_allow();
-                return Ok(Some(Err(stopped(*end, detail))));
-            }
-            TurnEvent::Citation(citation) => state.sources.add(citation),
             TurnEvent::Retry(notice) => {
                 state.text.clear();
                 if notice.withdraws {
@@ -286,48 +313,42 @@ impl View {
                 state.stats.failed();
                 let model = state.stats.current_model().unwrap_or_default().to_owned();
                 state.stats.attempt(&model, Instant::now() + notice.delay);
-                self.renderer.event(&event, &self.state, &mut self.printer)?;
-                self.waiting.announce(notice, &mut self.printer);
-                return Ok(None);
             }
             TurnEvent::ModelSwitched(ModelSwitch { from, to, reason }) => {
                 state.stats.attempt(to, Instant::now());
                 self.renderer.make_way(&mut self.printer)?;
                 self.printer.note(&format!("{from} gave up ({reason}); {to} goes on"));
             }
-            TurnEvent::Finished { reason, end, usage } => {
-                if !state.is_about_compression() {
-                    state.stats.answered(usage.as_ref());
-                }
-                state.finish_reason = Some(reason.clone());
-                self.renderer.make_way(&mut self.printer)?;
-                self.tell_how_to_allow();
-                self.tell_how_it_ended(*end, reason);
-                return Ok(Some(Ok(())));
-            }
-            TurnEvent::UserCancelled => {
-                state.stats.failed();
-                return Ok(Some(Err(Failure::cancelled())));
-            }
-            TurnEvent::InvalidStream { error }
-            | TurnEvent::ContextOverflow { error }
-            | TurnEvent::Error { error } => {
-                if !state.is_about_compression() {
-                    state.stats.failed();
-                }
-                state.text.clear();
-                self.tell_how_to_allow();
-                return Ok(Some(Err(Failure::from(error))));
-            }
             _ => {}
         }
-        self.renderer.event(&event, &self.state, &mut self.printer)?;
-        Ok(None)
+        Ok(())
     }
 
-    /// Nobody is there to approve a call: says what was not done.
+    /// A call is over.
+    fn called(&mut self, result: &ToolResult) {
+        let state = &mut self.state;
+        state.stats.called(&result.name, result.status == CallStatus::Success);
+        state.stats.spent(&result.spent);
+        state.sources.keep();
+        if let (CallStatus::Success, Some(Display::Diff { diff, .. })) = (result.status, &result.display) {
+            state.stats.changed(diff);
+        }
+        // The model is asked again once all calls are done; the time until then is not its own.
+        state.stats.restart(Instant::now());
+        match self.in_conversation && result.status == CallStatus::Success {
+            true => results::tell(result, &mut self.printer),
+            false => self.tell_failed(result),
+        }
+    }
+
+    /// Nobody is there to answer or to approve a call: says what was not done.
     fn tell_unapproved(&mut self, confirmation: &Confirmation) {
         let title = one_line(&confirmation.title);
+        if matches!(confirmation.detail, ConfirmationDetail::AskUser { .. }) {
+            return self.printer.note(&format!("not answered, nobody is there to be asked: {title}"));
+        }
+        let is_edit = matches!(confirmation.detail, ConfirmationDetail::Edit { .. });
+        self.state.unapproved.push((confirmation.title.clone(), is_edit));
         self.printer.note(&format!("not allowed: {title} ({})", confirmation.rule));
     }
 

@@ -112,7 +112,7 @@ impl Processes {
     pub fn adopt(&self, others: Processes) {
         let jobs = others.list();
         if !jobs.is_empty() {
-            self.background().extend(jobs);
+            jobs.into_iter().for_each(|job| self.remember(job));
             self.adopted().push(others);
         }
     }

@@ -365,8 +365,7 @@ impl App {
         let hands_over = self.person.reloading.is_some();
         match std::mem::replace(&mut self.standing, Standing::Opening) {
             Standing::Attached(link) => {
-                let empty_of = self.empty_session(&link);
-                link.close(Closing { stops, empty_of, reason, hands_over });
+                link.close(Closing { stops, reason, hands_over });
                 self.activity.progress(Some(OPENING.to_owned()), Instant::now());
                 self.standing = Standing::Changing(Box::new(request));
             }

@@ -97,14 +97,14 @@ impl App {
     }
 
     fn opened(&mut self, opened: Opened, sources: &mut Sources, now: Instant) {
-        let Opened { session, snapshot, events, records } = opened;
+        let Opened { session, snapshot, events, records, goes_on } = opened;
         self.activity.progress(None, now);
+        // An earlier session can be come back to whatever it holds, for instance when it was rewound to its beginning.
+        self.person.has_spoken = goes_on || !snapshot.contents.is_empty();
         if matches!(self.standing, Standing::Leaving(_)) {
             let link =
                 Link::new(session, &self.base.charla, &self.base.options.rule_files, self.base.tell.clone());
-            self.person.has_spoken = !snapshot.contents.is_empty();
-            let empty_of = self.empty_session(&link);
-            link.close(Closing { stops: false, empty_of, reason: EndReason::Exit, hands_over: false });
+            link.close(Closing { stops: false, reason: EndReason::Exit, hands_over: false });
             return;
         }
         self.person.background = None;
@@ -127,7 +127,6 @@ impl App {
         self.activity.begin(&snapshot, now);
         self.questions.begin(&snapshot);
         sources.follow(Some(events));
-        self.person.has_spoken = !snapshot.contents.is_empty();
         let link =
             Link::new(session, &self.base.charla, &self.base.options.rule_files, self.base.tell.clone());
         self.base.servers.follow(link.servers().cloned());

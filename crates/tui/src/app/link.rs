@@ -7,7 +7,7 @@ use std::time::Duration;
 use charla::mcp::Servers;
 use charla::session::{BackgroundProcesses, PromptDraft, attach_resources, own_command};
 use charla::settings::Settings;
-use charla::{Charla, Failure, OpenRequest, OpenedSession, SessionSource};
+use charla::{Begin, Charla, Failure, OpenRequest, OpenedSession, SessionSource};
 use charla_core::hooks::EndReason;
 use charla_core::session::{Attached, SessionHandle};
 use charla_proto::{
@@ -36,8 +36,6 @@ pub struct Link {
 pub struct Closing {
     /// A turn that runs here is stopped first; a question that waits stays for whoever goes on.
     pub stops: bool,
-    /// A session in which nothing was said is not kept: whose it was.
-    pub empty_of: Option<Charla>,
     /// What its hooks are told.
     pub reason: EndReason,
     /// What runs in the background goes on.
@@ -54,6 +52,7 @@ pub fn open(
 ) {
     tokio::spawn(async move {
         let teller = Box::new(Teller(tell.clone()));
+        let goes_on = matches!(request.begin, Begin::Resume(_));
         let opened = source.open(&settings, request, teller).await.inspect(|session| {
             background.into_iter().for_each(|background| session.take_over(background));
         });
@@ -61,7 +60,7 @@ pub fn open(
             Ok(session) => match session.handle.snapshot().await {
                 Some((snapshot, events)) => {
                     let records = recalled(&session.handle, &snapshot).await;
-                    Ok(Box::new(Opened { session, snapshot, events, records }))
+                    Ok(Box::new(Opened { session, snapshot, events, records, goes_on }))
                 }
                 None => Err(Failure::system("the session ended as soon as it was opened")),
             },
@@ -116,11 +115,6 @@ impl Link {
         self.session.is_open
     }
 
-    /// True when the session ends with this process.
-    pub fn runs_here(&self) -> bool {
-        self.session.runs_here()
-    }
-
     /// The session itself.
     pub fn handle(&self) -> &SessionHandle {
         &self.session.handle
@@ -168,27 +162,18 @@ impl Link {
     }
 
     /// Closes the session; [`News::Closed`] tells when that is done.
-    pub fn close(self, closing: Closing) {
-        let Closing { stops, empty_of, reason, hands_over } = closing;
-        let (tell, id) = (self.tell.clone(), self.session.id.clone());
+    pub fn close(mut self, closing: Closing) {
+        let Closing { stops, reason, hands_over } = closing;
+        let tell = self.tell.clone();
         tokio::spawn(async move {
             if stops && self.session.runs_here() {
                 self.session.handle.send(Command::Cancel { target: CancelTarget::Turn }, ME).await;
             }
-            let closed = async {
-                match hands_over {
-                    true => self.session.hand_over(reason).await,
-                    false => {
-                        self.session.close_for(reason).await;
-                        None
-                    }
-                }
-            };
-            let background = tokio::time::timeout(GRACE, closed).await.ok().flatten();
-            if let Some(Ok(sessions)) = empty_of.map(|charla| charla.sessions()) {
-                // One that cannot be removed is passed over by whoever looks for the latest.
-                let _ = sessions.delete(&id).await;
-            }
+            let background = if hands_over { self.session.hand_over() } else { None };
+            // One that is to go on must have ended, however long its hooks and servers take: only then can it be opened.
+            let grace = if hands_over { Duration::MAX } else { GRACE };
+            let _ = tokio::time::timeout(grace, self.session.close_for(reason)).await;
+            self.session.remove_unused().await;
             let _ = tell.send(News::Closed(background));
         });
     }

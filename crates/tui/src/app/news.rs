@@ -49,6 +49,8 @@ pub struct Opened {
     pub events: Subscription,
     /// The records of the turns that are shown again.
     pub records: Vec<Arc<Record>>,
+    /// It is an earlier one.
+    pub goes_on: bool,
 }
 
 /// What was asked of a session, for its reply to be understood.

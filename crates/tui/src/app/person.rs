@@ -19,7 +19,7 @@ pub(super) struct Person {
     pub(super) is_looking: Option<bool>,
     /// The session to come back to.
     pub(super) session: Option<String>,
-    /// Something was said in it.
+    /// Something was said in it, now or earlier.
     pub(super) has_spoken: bool,
     /// Stops the opening of a session.
     pub(super) opening: CancellationToken,

@@ -331,18 +331,12 @@ impl App {
         }
     }
 
-    /// Whose session this is, where nothing was said in it.
-    pub(super) fn empty_session(&self, link: &Link) -> Option<Charla> {
-        (link.runs_here() && !self.person.has_spoken && !link.is_open()).then(|| self.base.charla.clone())
-    }
-
     /// Leaves: the session is closed first.
     pub(super) fn leave(&mut self, reason: Reason) {
         match std::mem::replace(&mut self.standing, Standing::Opening) {
             Standing::Attached(link) => {
                 let stops = self.activity.is_busy() && self.questions.is_empty();
-                let empty_of = self.empty_session(&link);
-                link.close(Closing { stops, empty_of, reason: EndReason::Exit, hands_over: false });
+                link.close(Closing { stops, reason: EndReason::Exit, hands_over: false });
                 self.activity.stopping();
                 self.standing = Standing::Leaving(reason);
             }

@@ -102,7 +102,7 @@ impl Tokens {
             return Ok(access);
         }
         let Some(refresh) = &old.refresh else {
-            return Err("the login has ended; `charla mcp login` begins a new one".to_owned());
+            return Err("the login has ended: log in to this server again".to_owned());
         };
         let fields = [("grant_type", "refresh_token"), ("refresh_token", refresh.as_str())];
         match old.exchange(&fields, web).await {

@@ -1,6 +1,6 @@
 //! Whatever models, tools, people and crashes do.
 
-use charla_proto::{Delivery, FunctionCallingConfig, FunctionCallingMode, HookEffect, OpenCall};
+use charla_proto::{Delivery, FunctionCallingConfig, FunctionCallingMode, Grant, HookEffect, OpenCall};
 use proptest::sample::Index;
 
 use super::*;
@@ -12,8 +12,8 @@ enum Step {
     Cancel(CancelTarget),
     /// One of the open questions is answered.
     Answer(Index, Outcome),
-    /// Three clients answer one question at once.
-    Race(Index),
+    /// Three clients answer one question at once, each in their own way.
+    Race(Index, [Outcome; 3]),
     /// The journal takes a few more records and then nothing: as if the process died there. The next process has
     /// somebody to ask, or nobody.
     Crash(usize, bool),
@@ -88,7 +88,7 @@ fn any_step() -> impl Strategy<Value = Step> {
         6 => delivery.prop_map(Step::Prompt),
         1 => target.prop_map(Step::Cancel),
         6 => (any::<Index>(), any_outcome()).prop_map(|(which, outcome)| Step::Answer(which, outcome)),
-        1 => any::<Index>().prop_map(Step::Race),
+        2 => (any::<Index>(), prop::array::uniform3(any_outcome())).prop_map(|(which, said)| Step::Race(which, said)),
         2 => (0usize..12, any::<bool>()).prop_map(|(after, somebody)| Step::Crash(after, somebody)),
         2 => Just(Step::Continue),
         1 => mode.prop_map(Step::Mode),
@@ -122,7 +122,7 @@ async fn take(run: &mut Run, step: Step) {
                 let _ = run.session.answer(&approval, outcome, "me").await;
             }
         }
-        Step::Race(which) => race(run, &which).await,
+        Step::Race(which, said) => race(run, &which, said).await,
         Step::Crash(after, somebody) => {
             *run.world.room.lock().unwrap() = Some(after);
             let _ = run.session.prompt(Content::user("words"), "me").await;
@@ -169,21 +169,22 @@ async fn revoke(run: &Run, which: &Index) {
     }
 }
 
-/// Of three answers at once one wins, and the others are told who.
-async fn race(run: &Run, which: &Index) {
+/// Of three answers at once one wins at most, and the others are told who and what. Those that are none to the question never win.
+async fn race(run: &Run, which: &Index, said: [Outcome; 3]) {
     let Some(approval) = question(run, which) else { return };
-    let no = || Outcome::Cancel { reason: Some("no".to_owned()) };
-    let (anna, bob, carl) = tokio::join!(
-        run.session.answer(&approval, no(), "anna"),
-        run.session.answer(&approval, no(), "bob"),
-        run.session.answer(&approval, no(), "carl"),
+    let [anna, bob, carl] = &said;
+    let results = tokio::join!(
+        run.session.answer(&approval, anna.clone(), "anna"),
+        run.session.answer(&approval, bob.clone(), "bob"),
+        run.session.answer(&approval, carl.clone(), "carl"),
     );
-    let results = [("anna", anna), ("bob", bob), ("carl", carl)];
-    let winner = results.iter().find(|(_, result)| result.is_ok()).map(|(name, _)| *name);
-    let Some(winner) = winner else { return assert!(results.iter().all(|(_, result)| result.is_err())) };
-    for (name, result) in results.into_iter().filter(|(name, _)| *name != winner) {
-        let late = Err(Refusal::Late { outcome: no(), by: winner.to_owned() });
-        assert_eq!(result, late, "{name} is told");
+    let results = [("anna", anna, results.0), ("bob", bob, results.1), ("carl", carl, results.2)];
+    let (won, lost): (Vec<_>, Vec<_>) = results.into_iter().partition(|(_, _, result)| result.is_ok());
+    let [(winner, outcome, _)] = won.as_slice() else { return assert!(won.is_empty(), "{won:?}") };
+    let late = Refusal::Late { outcome: (*outcome).clone(), by: (*winner).to_owned() };
+    for (name, _, result) in lost {
+        let refusal = result.expect_err("it lost");
+        assert!(refusal == late || matches!(refusal, Refusal::DoesNotFit { .. }), "{name}: {refusal:?}");
     }
 }
 
@@ -336,17 +337,27 @@ fn check_journal(journal: &[Record]) {
     assert!(open.is_empty(), "every call has its response: {open:?}");
 }
 
-/// Nothing runs unasked: a rule allowed it, or a person did.
+/// Nothing runs unasked: a rule allowed it, or a person did, this call or for good what this call is.
 fn check_allowed(before: &Conversation, started: &charla_proto::CallStarted) {
     let mut calls = before.unanswered();
     let open = calls.find(|open| open.call.id.as_deref() == Some(&started.call)).expect("a known call");
     let answer = open.approval.as_ref().and_then(|approval| approval.answer.as_ref());
     let by_person = answer.is_some_and(|(outcome, by)| outcome.allows() && by != NOBODY);
     let name = &open.call.name;
-    let granted = !before.grants.is_empty();
+    let granted = before.grants.iter().any(|granted| is_named(&open.call, &granted.grant, before.mode));
     let by_rule = started.rule.is_some() && (name == "read" || before.mode == ApprovalMode::Yolo || granted);
-    assert!(by_person || by_rule, "{open:?}");
+    assert!(by_person || by_rule, "{open:?} with {:?}", before.grants);
     assert!(name != "question" || by_person, "a question is for people");
+}
+
+/// True when a grant names this call: exactly it, its tool or its server.
+fn is_named(call: &FunctionCall, grant: &Grant, mode: ApprovalMode) -> bool {
+    let n = call.args.get("n").and_then(serde_json::Value::as_u64).unwrap_or_default();
+    match grant {
+        Grant::Rules { rules } => rules.lines().any(|title| title == format!("{} {n}", call.name)),
+        Grant::Tool { tool } => *tool == call.name && mode != ApprovalMode::Plan,
+        Grant::Server { server } => call.name == "serve" && *server == format!("server {n}"),
+    }
 }
 
 proptest! {

@@ -232,7 +232,7 @@ impl Model {
 }
 
 /// `read` and `write` succeed, `fail` fails, `panic` panics, `hang` waits for its cancellation, `question` asks
-/// the person and gives back what was said, `slow` takes a while to say what it would do.
+/// the person and gives back what was said.
 struct FakeTool {
     name: &'static str,
     world: Arc<World>,
@@ -260,9 +260,6 @@ impl ToolTrait for FakeTool {
             let n = args.get("n").and_then(serde_json::Value::as_u64).unwrap_or_default();
             if n == 99 {
                 return Err(ToolError::new(ToolErrorKind::InvalidArgs, "n is 99"));
-            }
-            if self.name == "slow" {
-                tokio::time::sleep(Duration::from_secs(10)).await;
             }
             let path = PathBuf::from(format!("/w/{n}"));
             let reads = self.name == "read";
@@ -358,7 +355,7 @@ impl Toolbox for FakeToolbox {
 }
 
 /// Reading is free, `write 7` is denied, everything else asks; yolo allows all but the denied. A rule is the
-/// title of a call that is allowed.
+/// title of a call that is allowed, or that of "always this tool".
 #[derive(Clone)]
 struct Rules {
     allowed: Vec<String>,
@@ -372,7 +369,9 @@ impl Policy for Rules {
         if plan.title.ends_with(" 7") {
             return Verdict::Deny { rule, reason: "seven".to_owned() };
         }
-        let named = self.allowed.contains(&plan.title);
+        let of_tool = format!("tool = {:?}", plan.tool);
+        let named = self.allowed.contains(&plan.title)
+            || mode != ApprovalMode::Plan && self.allowed.contains(&of_tool);
         if plan.tool == "read" || mode == ApprovalMode::Yolo || named {
             return Verdict::Allow { rule, confinement: Confinement::Open };
         }
@@ -478,10 +477,9 @@ impl Host for FakeHost {
 }
 
 pub(super) fn setup(world: &Arc<World>) -> SessionSetup {
-    let tools = [
-        "read", "write", "fail", "panic", "hang", "question", "serve", "drift", "change", "withheld", "slow",
-    ]
-    .map(|name| {
+    let names =
+        ["read", "write", "fail", "panic", "hang", "question", "serve", "drift", "change", "withheld"];
+    let tools = names.map(|name| {
         let declaration = FunctionDeclaration { name: name.to_owned(), ..FunctionDeclaration::default() };
         let tool = FakeTool { name, world: world.clone(), declaration: Arc::new(declaration) };
         (name, Arc::new(tool))

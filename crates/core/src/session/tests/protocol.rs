@@ -66,28 +66,45 @@ async fn a_snapshot_survives_a_round_trip() {
     assert_eq!(serde_json::from_str::<SessionSnapshot>(&text).unwrap(), snapshot);
 }
 
-#[tokio::test(start_paused = true)]
+/// Three clients on threads of their own, in every order.
+#[tokio::test(flavor = "multi_thread", worker_threads = 3)]
 async fn of_three_answers_at_once_one_wins_a_thousand_times() {
-    let step = || Answer::Calls(vec![("write", 1)]);
+    const ORDERS: [[usize; 3]; 6] = [[0, 1, 2], [1, 2, 0], [2, 0, 1], [0, 2, 1], [2, 1, 0], [1, 0, 2]];
+    let clients = [
+        ("anna", Outcome::ProceedOnce),
+        ("bob", Outcome::Cancel { reason: None }),
+        ("carl", Outcome::Cancel { reason: Some("no".to_owned()) }),
+    ];
+    let mut wins = [0; 3];
     for round in 0..1000 {
-        let mut run = Run::new(vec![step()], true);
+        let mut run = Run::new(vec![Answer::Calls(vec![("write", 1)])], true);
         run.prompt("go").await;
         let approval = run.asked().await;
-        let session = &run.session;
-        let (anna, bob, carl) = tokio::join!(
-            session.answer(&approval, Outcome::ProceedOnce, "anna"),
-            session.answer(&approval, Outcome::Cancel { reason: None }, "bob"),
-            session.answer(&approval, Outcome::ProceedOnce, "carl"),
-        );
-        let results = [("anna", anna), ("bob", bob), ("carl", carl)];
-        let winners: Vec<_> = results.iter().filter(|(_, result)| result.is_ok()).collect();
-        assert_eq!(winners.len(), 1, "round {round}: {results:?}");
-        for (_, result) in results.iter().filter(|(_, result)| result.is_err()) {
-            let Err(Refusal::Late { by, .. }) = result else { panic!("{result:?}") };
-            assert_eq!(by, winners[0].0);
+        let gate = Arc::new(tokio::sync::Barrier::new(3));
+        let answering = ORDERS[round % 6].map(|client| {
+            let (session, approval, gate) = (run.session.clone(), approval.clone(), gate.clone());
+            let (name, outcome) = clients[client].clone();
+            tokio::spawn(async move {
+                gate.wait().await;
+                (client, session.answer(&approval, outcome, name).await)
+            })
+        });
+        let mut results = Vec::new();
+        for answer in answering {
+            results.push(answer.await.unwrap());
         }
+        let winners: Vec<usize> =
+            results.iter().filter(|(_, result)| result.is_ok()).map(|(client, _)| *client).collect();
+        let [winner] = winners.as_slice() else { panic!("round {round}: {results:?}") };
+        wins[*winner] += 1;
+        let (name, outcome) = clients[*winner].clone();
+        let late = Err(Refusal::Late { outcome: outcome.clone(), by: name.to_owned() });
+        assert!(results.iter().all(|(client, result)| client == winner || *result == late), "{results:?}");
         run.end().await;
+        let ran = !run.world.ran.lock().unwrap().is_empty();
+        assert_eq!(ran, outcome.allows(), "round {round}: what won counts");
     }
+    assert!(wins.iter().all(|times| *times > 0), "everybody wins sometimes: {wins:?}");
 }
 
 #[tokio::test(start_paused = true)]
