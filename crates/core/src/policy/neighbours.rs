@@ -11,7 +11,12 @@ use super::{Finding, Scope};
 /// be asked, all of it runs in what was allowed least.
 pub(super) fn held_back(findings: Vec<Finding>, scope: &Scope, mode: ApprovalMode) -> Vec<Finding> {
     let highest = findings.iter().map(|finding| finding.confinement).max().unwrap_or(Confinement::Reading);
-    let is_lifted = |finding: &Finding| finding.confinement < highest && counts(finding, scope);
+    let mut furthest = findings.iter().filter(|finding| finding.confinement == highest);
+    let beside_git = furthest.all(|finding| is_plain_git(finding, scope));
+    let is_lifted = |finding: &Finding| {
+        let alike = beside_git && is_plain_git(finding, scope);
+        finding.confinement < highest && !alike && counts(finding, scope)
+    };
     let lifted = findings.iter().filter(|finding| is_lifted(finding));
     let Some(lowest) = lifted.map(|finding| finding.confinement).min() else { return findings };
     if mode == ApprovalMode::Yolo {
@@ -38,6 +43,19 @@ fn counts(finding: &Finding, scope: &Scope) -> bool {
             matches!(commands::harm(words, cwd, scope, false), Harm::Possible(_))
         }
         Some(Effect::Unclear { .. }) => true,
+        _ => false,
+    }
+}
+
+/// True for git without an option that runs a program of one's choice. Beside git that reaches further it runs what that runs, too:
+/// the hooks and settings of the repository.
+fn is_plain_git(finding: &Finding, scope: &Scope) -> bool {
+    match &finding.effect {
+        Some(Effect::Exec { words, cwd, .. }) => {
+            commands::trusted_name(words) == Some("git")
+                && commands::launches(words, cwd, scope, 1).is_none()
+                && words.iter().all(|word| word.known().is_some())
+        }
         _ => false,
     }
 }

@@ -175,7 +175,7 @@ fn the_strictest_part_decides_and_the_verdict_names_what_is_missing() {
 fn the_rules_a_verdict_offers_allow_exactly_what_was_missing() {
     let mut asked = run("cargo install x");
     asked.effects.push(Effect::Write { path: "/tmp/[x]".into() });
-    asked.effects.push(Effect::Env { name: "FOO".into(), value: Word::literal("1") });
+    asked.effects.insert(0, Effect::Env { name: "FOO".into(), value: Word::literal("1") });
     let Verdict::Ask { missing, .. } = book(&[]).judge(&asked, ApprovalMode::Default) else { panic!() };
     let text: String = missing.into_iter().filter_map(|part| part.always).collect();
     let book = book(&[(Tier::User, &text)]);

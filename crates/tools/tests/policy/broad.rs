@@ -416,6 +416,11 @@ fn an_allowance_of_one_command_lifts_none_beside_it() {
             "timeout 5 ./run.sh; git push",
             "./env ls; git push",
             "git push; cd $x && make",
+            "git rebase -x ./run.sh main; git push",
+            "git -c alias.x='!./run.sh' x; git push",
+            "git co; git push",
+            "./git add f; git push",
+            "git add $x; git push",
             "f() { make; }; f; git push",
         ] {
             let judged = book.explain(&shell::plan(line, &place()), ApprovalMode::Default);
@@ -428,6 +433,7 @@ fn an_allowance_of_one_command_lifts_none_beside_it() {
             "git status; git push",
             "timeout 60 git push",
             "ls && git push",
+            "git add -A && git commit -m x && git push",
         ] {
             assert_eq!(reach(book, line, ApprovalMode::Default), Some(Confinement::Open), "{line}");
         }
