@@ -82,6 +82,8 @@ pub struct Reach {
     pub confinement: Confinement,
     /// True when nothing but git reads files in it.
     pub only_git_reads: bool,
+    /// True when a person was shown the call and agreed to it.
+    pub agreed: bool,
 }
 
 /// A move that the state machine does not have.
@@ -283,6 +285,7 @@ impl Scheduler {
             live: Box::new(move |text| drop(live.try_send((index, text.to_owned())))),
             confinement: reach.confinement,
             only_git_reads: reach.only_git_reads,
+            agreed: reach.agreed,
             files,
         };
         let task = self.running.spawn(invocation.run(cx));

@@ -94,8 +94,8 @@ pub use response::{
     UsageMetadata,
 };
 pub use secret::{
-    GITS_OWN, PatternDots, carries_credential, is_open_in_git, looks_secret, makes_secret,
-    pattern_may_match_secret, secret_attributes, word_names_secret,
+    GITS_OWN, HOME_SECRETS, PatternDots, carries_credential, is_open_in_git, is_secret_of_home, looks_secret,
+    makes_secret, pattern_may_match_secret, secret_attributes, word_names_secret,
 };
 pub use standing::{Standing, WaitingQuestion};
 pub use store::{

@@ -74,6 +74,8 @@ pub struct RunContext {
     pub confinement: Confinement,
     /// True when nothing but git reads files in it: then what git keeps may be open to it.
     pub only_git_reads: bool,
+    /// True when a person was shown this very call and agreed to it; false when a rule allowed it.
+    pub agreed: bool,
     /// Says which of the files that it comes across it may read.
     pub files: FileJudge,
 }

@@ -48,10 +48,10 @@ impl Cell {
         None
     }
 
-    /// A process group of its own is all there is.
+    /// A session of its own, without a terminal, is all there is.
     pub fn apply(self, command: &mut Command) {
         #[cfg(unix)]
-        std::os::unix::process::CommandExt::process_group(command, 0);
+        own_session(command);
         #[cfg(not(unix))]
         let _ = command;
     }
@@ -78,6 +78,11 @@ impl Sandbox {
         self.bounds
     }
 
+    /// What this machine was seen to enforce: nothing.
+    pub fn proven(&self) -> &Wall {
+        &self.wall
+    }
+
     /// What this machine offers: nothing.
     pub fn wall(&self) -> &Wall {
         &self.wall
@@ -95,6 +100,22 @@ impl Sandbox {
             _ => Err(SandboxError::Missing(self.wall.notes.join("; "))),
         }
     }
+}
+
+/// Has a command's child leave the terminal, on which it could draw a question of ours, and read the answer.
+#[cfg(unix)]
+#[expect(unsafe_code, reason = "there is no safe way to run code between fork and exec")]
+fn own_session(command: &mut Command) {
+    use std::os::unix::process::CommandExt;
+    let hook = || {
+        // SAFETY: it takes nothing and touches no memory.
+        match unsafe { libc::setsid() } {
+            -1 => Err(std::io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    };
+    // SAFETY: the hook makes one system call, and its error is a number of the system's, which needs no memory.
+    unsafe { command.pre_exec(hook) };
 }
 
 /// Nothing to be done.

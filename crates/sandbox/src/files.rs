@@ -17,7 +17,9 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
 
 use crate::error::SandboxError;
-use crate::places::{ASKED_DEVICES, Extra, Places, SINKS, SYSTEM_FILES, SYSTEM_FOLDERS, TOOL_CHAINS};
+use crate::places::{
+    ASKED_DEVICES, CACHES_BESIDE, Extra, Places, SINKS, SYSTEM_FILES, SYSTEM_FOLDERS, TOOL_CHAINS,
+};
 
 type Rights = BitFlags<AccessFs>;
 
@@ -110,8 +112,9 @@ impl Grants {
         Self { opened: Vec::new(), write: BUILD }
     }
 
-    /// Everything but what is hidden can be read, and what builds need can be written.
-    pub(crate) fn asked_system(&mut self, places: &Places, hidden: &BTreeSet<PathBuf>) {
+    /// Everything but what is hidden can be read, and what builds need can be written; what of that runs later, only where a
+    /// person `agreed`.
+    pub(crate) fn asked_system(&mut self, places: &Places, hidden: &BTreeSet<PathBuf>, agreed: bool) {
         // Of the devices only a few.
         let mut kept: BTreeSet<PathBuf> = hidden.clone();
         kept.insert("/dev".into());
@@ -125,16 +128,23 @@ impl Grants {
         for path in graphics.filter(|path| path.to_string_lossy().starts_with("/dev/nvidia")) {
             self.carve(&path, USE, hidden);
         }
+        let mut kept = hidden.clone();
+        if !agreed {
+            kept.extend(places.runs_later());
+            for folder in places.below_home(CACHES_BESIDE) {
+                self.carve(&folder, BUILD, hidden);
+            }
+        }
         for folder in places.build_folders() {
-            self.carve(&folder, BUILD, hidden);
+            self.carve(&folder, BUILD, &kept);
         }
     }
 
-    /// What a person agreed to read or to write: it is as they were shown, secret or not. A folder does not stand for the
-    /// secrets in it.
+    /// What a command names to be read or to be written. Where a person agreed, it is as they were shown, secret or not; a folder
+    /// does not stand for the secrets in it.
     pub(crate) fn agreed(&mut self, places: &Places, extra: &Extra, hidden: &BTreeSet<PathBuf>) {
         let nothing = BTreeSet::new();
-        let named = |path: &Path| path.ancestors().any(|above| hidden.contains(above));
+        let named = |path: &Path| extra.agreed && path.ancestors().any(|above| hidden.contains(above));
         for path in &extra.read {
             self.read(path, if named(path) { &nothing } else { hidden });
         }

@@ -57,7 +57,7 @@ pub use arrivals::Arrivals;
 pub use charla_proto::Confinement;
 pub use denial::denial;
 pub use error::SandboxError;
-pub use places::{BUILD_CACHES, Bounds, Extra, HOME_SECRETS, Places, SYSTEM_FOLDERS, TOOL_CHAINS, Treatment};
+pub use places::{BUILD_CACHES, Bounds, Extra, Places, RUNS_LATER, SYSTEM_FOLDERS, TOOL_CHAINS, Treatment};
 pub use sandbox::{Cell, Sandbox, hide_process};
 pub use taken::Taken;
 pub use wall::Wall;

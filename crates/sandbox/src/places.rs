@@ -4,6 +4,8 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use charla_proto::HOME_SECRETS;
+
 /// What becomes of a file or folder of the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Treatment {
@@ -52,10 +54,13 @@ impl fmt::Debug for Places {
 /// What one child may touch beyond its confinement.
 #[derive(Clone, Debug, Default)]
 pub struct Extra {
-    /// It may read these, because a person agreed to it.
+    /// It names these to be read.
     pub read: Vec<PathBuf>,
-    /// It may write these, because a person agreed to it.
+    /// It names these to be written.
     pub write: Vec<PathBuf>,
+    /// A person was shown what it names and agreed to it: then it may read and write that even where it is secret, and change
+    /// what runs later. What only a rule allows may not.
+    pub agreed: bool,
     /// It may read what git keeps in these folders, because nothing but git reads files in it. For a child that nobody was
     /// asked about; those that a person agreed to may anyway.
     pub git: Vec<PathBuf>,
@@ -228,58 +233,57 @@ pub const BUILD_CACHES: &[&str] = &[
     "go",
 ];
 
-/// What below the home only unconfined children may read. Charla's own folder is handed in.
-pub const HOME_SECRETS: &[&str] = &[
-    ".aws",
-    ".azure",
-    ".cargo/credentials",
-    ".cargo/credentials.toml",
-    ".charla",
-    ".claude",
-    ".claude.json",
-    ".codex",
-    ".config/Bitwarden",
-    ".config/BraveSoftware",
-    ".config/chromium",
-    ".config/doctl",
-    ".config/gcloud",
-    ".config/gh",
-    ".config/git/credentials",
-    ".config/google-chrome",
-    ".config/hub",
-    ".config/op",
-    ".config/opencode",
-    ".config/rclone",
-    ".config/sops",
-    ".docker",
-    ".env",
-    ".gem/credentials",
-    ".gemini",
-    ".git-credentials",
-    ".gnupg",
-    ".gradle/gradle.properties",
-    ".kube",
-    ".local/share/keyrings",
-    ".local/share/opencode",
-    ".m2/settings.xml",
-    ".m2/settings-security.xml",
-    ".minikube",
-    ".mozilla",
-    ".my.cnf",
-    ".netrc",
-    ".npmrc",
-    ".nuget/NuGet",
-    ".password-store",
-    ".pgpass",
-    ".pypirc",
-    ".qwen",
-    ".s3cfg",
-    ".ssh",
-    ".terraform.d",
-    ".terraformrc",
-    ".thunderbird",
-    ".vault-token",
+/// What of that runs later: programs on `PATH`, tool chains, and files that shells and build tools read when they start. Children
+/// write it only where a person was shown their command.
+pub const RUNS_LATER: &[&str] = &[
+    ".asdf",
+    ".bun/bin",
+    ".bundle/config",
+    ".cargo/bin",
+    ".cargo/config",
+    ".cargo/config.toml",
+    ".cargo/env",
+    ".cargo/env.fish",
+    ".cargo/env.nu",
+    ".composer/vendor",
+    ".conan2/extensions",
+    ".conan2/global.conf",
+    ".deno/bin",
+    ".dotnet/dotnet",
+    ".dotnet/host",
+    ".dotnet/sdk",
+    ".dotnet/shared",
+    ".dotnet/tools",
+    ".gem/ruby",
+    ".gradle/init.d",
+    ".gradle/init.gradle",
+    ".gradle/init.gradle.kts",
+    ".local/bin",
+    ".local/lib",
+    ".local/share/mise",
+    ".local/share/pnpm",
+    ".local/share/uv",
+    ".mix/archives",
+    ".mix/escripts",
+    ".npm-global",
+    ".nvm",
+    ".opam",
+    ".pub-cache/bin",
+    ".pyenv",
+    ".rbenv",
+    ".rustup",
+    ".sbt/0.13",
+    ".sbt/1.0",
+    ".sdkman",
+    ".stack/config.yaml",
+    ".stack/programs",
+    ".volta",
+    ".yarn/bin",
+    "go/bin",
 ];
+
+/// What is a cache all the same, in a folder that holds programs.
+pub(crate) const CACHES_BESIDE: &[&str] = &[".local/share/pnpm/store", ".local/share/uv/cache"];
 
 /// Devices that children a person agreed to may use, beside the harmless ones.
 pub(crate) const ASKED_DEVICES: &[&str] =
@@ -313,6 +317,18 @@ impl Places {
         folders.extend(SHARED_TEMPORARY.iter().map(PathBuf::from));
         folders.push(self.temporary.clone());
         folders
+    }
+
+    /// What of those folders runs later, under its own name and where that leads.
+    #[cfg(target_os = "linux")]
+    pub(crate) fn runs_later(&self) -> Vec<PathBuf> {
+        let named = self.below_home(RUNS_LATER);
+        let real = |path: &PathBuf| {
+            let (folder, name) = (path.parent()?.canonicalize().ok()?, path.file_name()?);
+            Some(path.canonicalize().unwrap_or_else(|_| folder.join(name)))
+        };
+        let real: Vec<PathBuf> = named.iter().filter_map(real).collect();
+        named.into_iter().chain(real).collect()
     }
 
     /// Everything that only unconfined children may read.

@@ -132,10 +132,9 @@ impl Sandbox {
     }
 
     /// What the machine was seen to enforce, of what it offers. Tried once, when a child is to be confined.
-    fn proven(&self) -> &Wall {
-        static PROVEN: OnceLock<Wall> = OnceLock::new();
+    pub fn proven(&self) -> &Wall {
         match self.offered.reading {
-            true => PROVEN.get_or_init(Wall::prove),
+            true => Wall::proven(),
             false => &self.offered,
         }
     }
@@ -189,9 +188,12 @@ impl Sandbox {
 
     fn asked(&self, cwd: &Path, extra: &Extra) -> Result<Cell, SandboxError> {
         let places = &self.places;
-        let hidden: BTreeSet<PathBuf> = places.all_secrets().into_iter().collect();
+        let mut hidden: BTreeSet<PathBuf> = places.all_secrets().into_iter().collect();
+        // What is a link is closed where it leads, too.
+        let real: Vec<PathBuf> = hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
+        hidden.extend(real);
         let mut grants = Grants::asked();
-        grants.asked_system(places, &hidden);
+        grants.asked_system(places, &hidden, extra.agreed || extra.lasting);
         for root in tree::outermost(&places.roots).into_iter().chain(&places.history) {
             grants.write(root, &hidden);
         }

@@ -44,8 +44,10 @@ pub fn told(judgement: &Judgement) -> String {
             for part in missing {
                 let _ = writeln!(text, "  {}: {}", one_line(&part.what), one_line(&part.reason));
             }
-            let rules: Vec<&str> = missing.iter().filter_map(|part| part.always.as_deref()).collect();
-            if rules.len() == missing.len() {
+            let rules: Option<Vec<&str>> = missing.iter().map(|part| part.always.as_deref()).collect();
+            if let Some(mut rules) = rules {
+                // A command and its variables have one rule together.
+                rules.dedup();
                 let _ = writeln!(text, "to always allow it:\n\n{}", visible(&rules.join("\n")));
             } else {
                 let _ = writeln!(text, "no rule can always allow this");

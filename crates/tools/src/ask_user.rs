@@ -179,6 +179,7 @@ mod tests {
             live: Box::new(|_| {}),
             confinement: charla_proto::Confinement::Open,
             only_git_reads: false,
+            agreed: false,
             files: charla_proto::FileJudge::default(),
         }
     }

@@ -21,6 +21,12 @@ pub(super) fn wall() -> Wall {
     Wall { reading: wall.reading, editing: wall.editing }
 }
 
+/// What it was seen to enforce of that: a container may refuse what the kernel offers. Takes some milliseconds once.
+pub(super) fn proof() -> Wall {
+    let wall = charla_sandbox::Wall::proven();
+    Wall { reading: wall.reading, editing: wall.editing }
+}
+
 /// The sandbox of a session whose commands may read what lies in `readable`, too.
 pub(super) fn sandbox(
     environment: &Environment,
@@ -104,7 +110,7 @@ fn is_named_like_file(path: &Path, files: &FileJudge) -> bool {
 /// The words for the person who is asked about a call. What MCP servers do, they do where these settings put them.
 pub(super) fn words(sandbox: Arc<Sandbox>, servers: BTreeMap<String, McpServerSettings>) -> Isolation {
     Arc::new(move |plan, confinement| {
-        let held = |confinement| isolation(confinement, sandbox.wall(), sandbox.bounds());
+        let held = |confinement| isolation(confinement, sandbox.proven(), sandbox.bounds());
         let server = plan.effects.iter().find_map(|effect| match effect {
             Effect::Mcp { server, .. } => servers.get(server),
             _ => None,
@@ -149,7 +155,7 @@ mod tests {
         let environment = Environment::of([("CHARLA_HOME", folder.path())]);
         let rules = Arc::new(rule_book(&RulePlaces::of(&environment), &[], &[]).unwrap());
         let sandbox = Arc::new(sandbox(&environment, &[], rules, Vec::new()));
-        let held = isolation(Confinement::Asked, sandbox.wall(), sandbox.bounds());
+        let held = isolation(Confinement::Asked, sandbox.proven(), sandbox.bounds());
         let words = words(sandbox, servers);
         let told = |server: &str| {
             let effects = vec![Effect::Mcp { server: server.to_owned(), tool: "t".to_owned() }];

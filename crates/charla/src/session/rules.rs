@@ -11,7 +11,7 @@ use charla_tools::owner::Owners;
 use charla_tools::shell::{self, ShellContext};
 use charla_tools::{ReadFile, TypedTool};
 
-use super::confinement::wall;
+use super::confinement::{proof, wall};
 use super::links;
 use crate::bounded;
 use crate::environment::Environment;
@@ -130,6 +130,7 @@ pub(super) fn rule_book(
     }
     let scope = Scope {
         wall: wall(),
+        proof: Some(proof),
         roots: roots.to_vec(),
         home: places.home.clone(),
         plans: Some(places.plans.clone()),

@@ -102,6 +102,14 @@ fn nothing_runs_unasked_on_a_kernel_without_landlock() {
     );
 }
 
+/// What the kernel offers and a container refuses is found out by trying it: what would run in it asks instead of failing.
+#[test]
+fn edits_ask_where_a_container_refuses_namespaces() {
+    assert_no_effects(EDITS, &Manner::mode("auto_edit").without_namespaces(), Expect::Refused);
+    let reading = lines(HARMLESS).into_iter().take(20).collect::<Vec<_>>();
+    assert_none(&everyday::findings(&reading, &Manner::mode("default").without_namespaces()), reading.len());
+}
+
 #[test]
 fn a_narrow_allowance_stays_narrow() {
     let lines = lines(NARROW);

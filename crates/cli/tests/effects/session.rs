@@ -22,17 +22,23 @@ pub struct Manner {
     pub arguments: Vec<String>,
     /// Rules of the user.
     pub rules: &'static str,
-    pub landlock: bool,
+    /// What the launcher makes of the kernel.
+    pub kernel: &'static str,
 }
 
 impl Manner {
     pub fn mode(mode: &str) -> Self {
-        Self { arguments: vec!["--approval-mode".to_owned(), mode.to_owned()], rules: "", landlock: true }
+        Self { arguments: vec!["--approval-mode".to_owned(), mode.to_owned()], rules: "", kernel: "whole" }
     }
 
     /// The same on a kernel that has no Landlock.
     pub fn without_landlock(self) -> Self {
-        Self { landlock: false, ..self }
+        Self { kernel: "without-landlock", ..self }
+    }
+
+    /// The same in a container that refuses namespaces, whatever the kernel's settings say.
+    pub fn without_namespaces(self) -> Self {
+        Self { kernel: "without-namespaces", ..self }
     }
 
     pub fn under(self, rules: &'static str) -> Self {
@@ -96,7 +102,7 @@ fn command(server: &Server, world: &World, listeners: &Listeners, manner: &Manne
     command.env_clear().envs(world.environment(listeners)).current_dir(world.work());
     command.env("OPENAI_BASE_URL", server.base_url(WireKind::OpenaiChat));
     command.args(["-I", "-c", include_str!("launcher.py")]);
-    command.arg(if manner.landlock { "whole" } else { "without-landlock" });
+    command.arg(manner.kernel);
     command.arg(assert_cmd::cargo::cargo_bin!("charla"));
     command.args(["-m", "openai/gpt-test", "-o", "stream-json", "-p", "go"]).args(&manner.arguments);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());

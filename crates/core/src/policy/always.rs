@@ -9,9 +9,9 @@ use std::path::Path;
 use charla_proto::text::shell_quote;
 use charla_proto::{Confinement, Effect, Plan, Word};
 
-use super::Scope;
-use super::commands::{is_plainly_far, reads_input, runs_file, subcommand_at, trusted_name};
+use super::commands::{is_plainly_far, reads_input, runs_file, subcommand_at, trusted_name, writes_beyond};
 use super::guards::{delicate, discloses};
+use super::{Scope, environment};
 
 /// Commands that a sandbox would only break: they act elsewhere, or as somebody else.
 const REACHING: [&str; 56] = [
@@ -127,14 +127,22 @@ pub(super) fn rule(plan: &Plan, effect: Option<&Effect>, scope: &Scope) -> Optio
     let lines = match effect {
         // Nobody gives this away with one key; who means it writes the rule.
         Some(Effect::Exec { words, cwd, .. })
-            if delicate(words).is_some() || discloses(words, cwd, true).is_some() =>
+            if delicate(words).is_some() || discloses(words, cwd, scope, true).is_some() =>
         {
             return None;
         }
         Some(Effect::Exec { words, fed, .. }) if reads_input(words, *fed) => return None,
+        // What runs or instructs later, and what lies elsewhere, may be something else the next time.
+        Some(Effect::Exec { words, cwd, .. }) if writes_beyond(words, cwd, scope, 0).is_some() => {
+            return None;
+        }
         Some(Effect::Exec { words, cwd, .. }) => {
             let known: Option<Vec<String>> = words.iter().map(|word| word.known().map(shell_quote)).collect();
-            line("command", &known?.join(" ")) + &line("cwd", &folder(cwd, scope))
+            let given = environment::given(plan, scope)?;
+            if !given.is_empty() && only_acting(plan, scope) != effect {
+                return None;
+            }
+            line("command", &known?.join(" ")) + &line("cwd", &folder(cwd, scope)) + &together_with(&given)
         }
         Some(Effect::Read { path }) if scope.secret(path).is_some() => return None,
         Some(Effect::Write { path }) if scope.secret(path).or_else(|| scope.protected(path)).is_some() => {
@@ -143,8 +151,9 @@ pub(super) fn rule(plan: &Plan, effect: Option<&Effect>, scope: &Scope) -> Optio
         Some(Effect::Read { path } | Effect::Write { path }) => {
             line("path", &globset::escape(&path.to_string_lossy()))
         }
-        Some(Effect::Env { name, value }) => {
-            line("env", &format!("{}={}", globset::escape(name), value.known()?))
+        // A variable is bound to the command that it was set for.
+        Some(Effect::Env { .. }) => {
+            return rule(plan, Some(only_acting(plan, scope)?), scope);
         }
         Some(Effect::Net { host }) if !host.contains('*') => line("host", host),
         Some(Effect::Net { .. } | Effect::Unclear { .. } | Effect::Unconfined) => return None,
@@ -160,6 +169,23 @@ pub(super) fn rule(plan: &Plan, effect: Option<&Effect>, scope: &Scope) -> Optio
         workspace.unwrap_or_default(),
         confinement.unwrap_or_default(),
     ))
+}
+
+/// The one command of a line that its variables can have been set for; nothing where there are several.
+fn only_acting<'a>(plan: &'a Plan, scope: &Scope) -> Option<&'a Effect> {
+    match environment::acting(plan, scope).as_slice() {
+        [only] => Some(only),
+        _ => None,
+    }
+}
+
+/// The variables that a rule about a command is bound to.
+fn together_with(given: &[(String, String)]) -> String {
+    if given.is_empty() {
+        return String::new();
+    }
+    let texts: Vec<String> = given.iter().map(|(name, value)| format!("{name}={value}")).collect();
+    format!("environment = {}\n", toml::Value::from(texts))
 }
 
 fn line(key: &str, value: &str) -> String {

@@ -29,7 +29,9 @@ fn allowed(rule: &Rule) -> String {
     let tool = rule.tools.join(", ");
     let server = rule.server.as_ref().map(|server| format!(" of the server {server}")).unwrap_or_default();
     match &rule.subject {
-        Subject::Command(commands) => format!("`{}`{}", in_line(commands), folder(rule)),
+        Subject::Command(commands) => {
+            format!("`{}{}`{}", variables(rule), in_line(commands), folder(rule))
+        }
         Subject::Prefix(commands) => format!("what begins with `{}`{}", in_line(commands), folder(rule)),
         Subject::Pattern { part, .. } => format!("commands like {part}{}", folder(rule)),
         Subject::Path { patterns, .. } => {
@@ -48,6 +50,12 @@ fn allowed(rule: &Rule) -> String {
 fn in_line(commands: &[Vec<String>]) -> String {
     let line = |words: &Vec<String>| words.iter().map(|word| shell_quote(word)).collect::<Vec<_>>().join(" ");
     commands.iter().map(line).collect::<Vec<_>>().join("` or `")
+}
+
+/// The variables that go with the command.
+fn variables(rule: &Rule) -> String {
+    let given = rule.bounds.environment.iter().flatten();
+    given.map(|(name, value)| format!("{name}={} ", shell_quote(value))).collect()
 }
 
 fn folder(rule: &Rule) -> String {
@@ -87,6 +95,8 @@ mod tests {
     fn a_grant_is_told_by_what_is_no_longer_asked_about() {
         let command = "[[rule]]\ntool = \"run_shell_command\"\ncommand = \"cargo test 'a b'\"\ncwd = \".\"\nworkspace = \"/w\"\ndecision = \"allow\"\n";
         assert_eq!(told(command), "`cargo test 'a b'` in this folder");
+        let bound = command.replace("cwd", "environment = [\"A=1\", \"B=x y\"]\ncwd");
+        assert_eq!(told(&bound), "`A=1 B='x y' cargo test 'a b'` in this folder");
         let path = "[[rule]]\ntool = \"write_file\"\npath = \"/w/[[]id[]].tsx\"\ndecision = \"allow\"\n";
         assert_eq!(told(path), "write_file with /w/[id].tsx");
         assert_eq!(

@@ -20,6 +20,8 @@ pub(super) struct View {
     pub(super) git_held: bool,
     /// A part of it is not understood, such as where it goes.
     pub(super) unclear: bool,
+    /// It is a command line of which nothing is known, so that no other guard sees what it does.
+    pub(super) unread: bool,
 }
 
 /// Why `effect` is asked about although `rule` allows it.
@@ -44,13 +46,15 @@ pub(super) fn guard(effect: &Effect, rule: &Rule, scope: &Scope, view: View) -> 
             exec(words, cwd, rule, scope, view).or_else(|| too_wide(words, cwd, *carrier, rule, scope))
         }
         Effect::Env { name, .. }
-            if matches!(rule.subject, Subject::Env { .. }) || harmless_variable(name, view.others) =>
+            if matches!(rule.subject, Subject::Env { .. })
+                || rule.bounds.environment.is_some()
+                || harmless_variable(name, view.others) =>
         {
             None
         }
         Effect::Env { .. } => Some("this variable may change what commands do".into()),
         // The built-in rules allow what is understood.
-        Effect::Unclear { reason, .. } if rule.tier == Tier::Default => Some(reason.clone()),
+        Effect::Unclear { reason, .. } if rule.tier == Tier::Default || view.unread => Some(reason.clone()),
         Effect::Unconfined if rule.allowance.confinement != Some(Confinement::Open) => {
             Some("the call wants to run outside the sandbox".to_owned())
         }
@@ -62,7 +66,7 @@ fn exec(words: &[Word], cwd: &Path, rule: &Rule, scope: &Scope, view: View) -> O
     if matches!(rule.subject, Subject::Command(_)) {
         return None;
     }
-    if let Some(reason) = discloses(words, cwd, view.walled) {
+    if let Some(reason) = discloses(words, cwd, scope, view.walled) {
         return Some(reason);
     }
     if !view.git_held && commands::base_name(words) == Some("git") && shows_unnamed(words, rule) {
@@ -88,7 +92,7 @@ fn exec(words: &[Word], cwd: &Path, rule: &Rule, scope: &Scope, view: View) -> O
     }
 }
 
-/// True for `grep` that goes through folders.
+/// True for a search that goes through folders.
 fn searches_all(words: &[Word]) -> bool {
     let recursive = |text: &str| match text.strip_prefix('-') {
         Some(long) if long.starts_with('-') => {
@@ -97,8 +101,13 @@ fn searches_all(words: &[Word]) -> bool {
         Some(letters) => letters.contains(['r', 'R', 'd']),
         None => false,
     };
-    matches!(commands::base_name(words), Some("grep" | "egrep" | "fgrep"))
-        && words.iter().filter_map(Word::known).any(recursive)
+    let says = || words.iter().filter_map(Word::known).any(recursive);
+    match commands::base_name(words) {
+        Some("grep" | "egrep" | "fgrep" | "zgrep" | "bzgrep" | "xzgrep" | "zstdgrep" | "diff") => says(),
+        // These do so unasked.
+        Some("rg" | "rga" | "ag" | "ack" | "ugrep" | "pt") => true,
+        _ => false,
+    }
 }
 
 /// True for git that shows what it keeps, unless a rule says how far it reaches, or names a command of git that does so by
@@ -158,7 +167,7 @@ fn too_wide(words: &[Word], cwd: &Path, carrier: bool, rule: &Rule, scope: &Scop
 
 /// Why a command may show a secret. Behind the wall, which files a word only the shell knows will name is left to the
 /// kernel: it hides those that are secret.
-pub(super) fn discloses(words: &[Word], cwd: &Path, walled: bool) -> Option<String> {
+pub(super) fn discloses(words: &[Word], cwd: &Path, scope: &Scope, walled: bool) -> Option<String> {
     let name = commands::base_name(words)?;
     let operands = commands::operands_of(name);
     if matches!(operands, Some(Operands::Nothing | Operands::Names)) {
@@ -178,7 +187,7 @@ pub(super) fn discloses(words: &[Word], cwd: &Path, walled: bool) -> Option<Stri
             WordKind::Literal if is_pattern(name, word, before) => {
                 secret(&word.text).or_else(|| secret_include(&word.text))
             }
-            WordKind::Literal => secret(&word.text),
+            WordKind::Literal => secret(&word.text).or_else(|| of_home(&word.text, cwd, scope)),
             WordKind::Glob if walled && name != "git" => aimed_at_secret(&word.text),
             WordKind::Single | WordKind::Unknown if walled && name != "git" => secret(&word.text),
             WordKind::Glob => secret_pattern(&word.text).filter(|_| shows_files || name == "git"),
@@ -188,6 +197,13 @@ pub(super) fn discloses(words: &[Word], cwd: &Path, walled: bool) -> Option<Stri
         };
         reason.map(|reason| format!("{}: {reason}", word.text))
     })
+}
+
+/// Why a word names a place below the home that holds secrets, or a folder of such.
+fn of_home(text: &str, cwd: &Path, scope: &Scope) -> Option<&'static str> {
+    let mut parts = text.split(['=', ':', '@', ',']).chain([text]).filter(|part| part.contains('/'));
+    let found = parts.any(|part| scope.is_secret_of_home(&charla_proto::text::join_path(cwd, part)));
+    found.then_some("it may hold secrets")
 }
 
 /// Words that may look like a secret's name behind the wall: what is looked for in files, and paths of which git shows no content.
@@ -237,6 +253,10 @@ pub(super) fn delicate(words: &[Word]) -> Option<&'static str> {
         }
         "find" if may_delete(words) => Some("it removes without asking"),
         "git" if says("clean") || says("--hard") || says("--force") || says("-f") => {
+            Some("it can discard work for good")
+        }
+        // `+main` forces, `:main` removes.
+        "git" if says("push") && (says("+") || says(":") || says("--mirror") || says("--delete")) => {
             Some("it can discard work for good")
         }
         "crontab" | "systemctl" | "at" | "launchctl" => Some("it makes the machine run commands by itself"),

@@ -7,6 +7,7 @@ use super::always;
 use super::commands::{self, Harm};
 use super::guards::{View, guard, harmless_variable};
 use super::matching::{Match, SHELL};
+use super::neighbours;
 use super::only_git;
 use super::paths::is_free;
 use super::rules::{Decision, Rule, Subject, Tier};
@@ -15,7 +16,7 @@ use super::{Finding, Judgement, RuleBook, Scope};
 /// Behind the wall, what only the kernel can see is left to it. That counts where the whole line only reads, or not at
 /// all: one shell runs all of it, and reaches as far as the part that reaches furthest.
 pub(super) fn explain(book: &RuleBook, plan: &Plan, mode: ApprovalMode) -> Judgement {
-    let walled = book.scope.wall.reading && plan.starts_processes();
+    let walled = plan.starts_processes() && book.scope.enforced().reading;
     let held = if walled { held(book, plan, mode) } else { Held::Not };
     let judged = match held {
         Held::Reading(judged) => judged,
@@ -109,6 +110,7 @@ fn judgement(book: &RuleBook, plan: &Plan, mode: ApprovalMode, ground: Ground) -
     } else {
         plan.effects.iter().map(|effect| judged(Some(effect))).collect()
     };
+    let findings = neighbours::held_back(findings, &book.scope, mode);
     let verdict = strictest(&findings);
     Judgement { findings, verdict }
 }
@@ -204,7 +206,7 @@ impl<'a> Case<'a> {
             && ruling.decision != Decision::Allow
             && let Some((reason, confinement)) = self.harmless(ruling.decision)
         {
-            if self.plan.tool != SHELL || self.book.scope.wall.holds(confinement) {
+            if self.plan.tool != SHELL || self.book.scope.enforced().holds(confinement) {
                 let rule = "built-in knowledge".to_owned();
                 let known = Settled { decision: Decision::Allow, rule, reason, confinement };
                 let beside_git = || only_git::doubt(self.effect?, self.plan);
@@ -256,7 +258,7 @@ impl<'a> Case<'a> {
         }
         let understood =
             !matches!(commands::harm(words, cwd, &self.book.scope, self.ground.walled), Harm::Possible(_))
-                || commands::writes(words, cwd, &self.book.scope);
+                || commands::names_its_reads(words, cwd, &self.book.scope);
         let denies = |rule: &&Rule| {
             rule.decision == Decision::Deny
                 && matches!(rule.subject, Subject::Path { .. })
@@ -393,11 +395,13 @@ impl<'a> Case<'a> {
 
     fn view(&self) -> View {
         let unclear = |effect: &Effect| matches!(effect, Effect::Unclear { .. });
+        let runs = |effect: &Effect| matches!(effect, Effect::Exec { .. });
         View {
             others: self.others,
             walled: self.ground.walled,
             git_held: self.ground.git_held,
             unclear: self.plan.effects.iter().any(unclear),
+            unread: self.plan.tool == SHELL && !self.plan.effects.iter().any(runs),
         }
     }
 

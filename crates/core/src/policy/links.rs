@@ -3,10 +3,10 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use charla_proto::looks_secret;
+use charla_proto::{is_secret_of_home, looks_secret};
 
 use super::Scope;
-use super::paths::secret;
+use super::paths::{lies_in, secret};
 use super::protected::protected;
 
 /// A folder or file with a second name: a link, or a place that a variable moved elsewhere.
@@ -51,11 +51,21 @@ impl Scope {
 
     /// Why a path is to be kept from eyes it was not meant for.
     pub(super) fn secret(&self, path: &Path) -> Option<&'static str> {
-        self.names(path).find_map(|name| secret(&name.to_string_lossy()))
+        let by_place = || self.is_secret_of_home(path).then_some("it may hold secrets");
+        self.names(path).find_map(|name| secret(&name.to_string_lossy())).or_else(by_place)
     }
 
     /// True for a file that is likely to hold secrets.
     pub(super) fn looks_secret(&self, path: &Path) -> bool {
-        self.names(path).any(|name| looks_secret(&name))
+        self.names(path).any(|name| looks_secret(&name)) || self.is_secret_of_home(path)
+    }
+
+    /// True for what is secret because it lies where it lies below the home. What was opened to be read is not.
+    pub(super) fn is_secret_of_home(&self, path: &Path) -> bool {
+        let below = |name: &Path| {
+            let mut homes = self.homes().filter_map(|home| name.strip_prefix(home).ok());
+            homes.any(is_secret_of_home)
+        };
+        !lies_in(&self.readable, path) && self.names(path).any(|name| below(&name))
     }
 }

@@ -8,6 +8,7 @@ use globset::GlobMatcher;
 
 use super::Scope;
 use super::commands;
+use super::environment;
 use super::restricted::Restriction;
 use super::rules::{Decision, Rule, Subject};
 
@@ -67,8 +68,24 @@ impl Rule {
             return Match::No;
         }
         let strict = self.decision != Decision::Allow;
+        if let Some(wanted) = &self.bounds.environment
+            && !environment::are_given(wanted, plan, scope)
+        {
+            return Match::No;
+        }
         match (&self.subject, effect) {
             (Subject::Anything, _) => Match::Yes,
+            // The variables of a command that the rule holds together with them, and of no other.
+            (Subject::Command(commands), Some(Effect::Env { .. })) if self.bounds.environment.is_some() => {
+                let is_meant = |effect: &Effect| match effect {
+                    Effect::Exec { words, .. } => {
+                        any(commands, |wanted| exact(wanted, words, strict)) == Match::Yes
+                    }
+                    _ => false,
+                };
+                let here = |effect: &Effect| self.is_about_place(Some(effect), scope) && is_meant(effect);
+                yes(environment::acting(plan, scope).into_iter().all(here))
+            }
             (
                 Subject::Path { .. } | Subject::Command(_) | Subject::Prefix(_) | Subject::Pattern { .. },
                 Some(Effect::Unclear { .. }),

@@ -12,12 +12,14 @@ mod allowed_tools;
 mod always;
 mod commands;
 mod defaults;
+mod environment;
 mod files;
 mod granted;
 mod guards;
 mod judge;
 mod links;
 mod matching;
+mod neighbours;
 mod only_git;
 mod parse;
 mod paths;
@@ -77,8 +79,20 @@ pub struct Scope {
     pub readable: Vec<PathBuf>,
     /// Folders and files with a second name.
     pub links: Vec<Link>,
-    /// What the kernel enforces here.
+    /// What the kernel offers here.
     pub wall: Wall,
+    /// Says what it was seen to enforce of that. Asked when a command is judged, as trying it takes a moment; what it offers
+    /// counts without.
+    pub proof: Option<fn() -> Wall>,
+}
+
+impl Scope {
+    /// What the kernel enforces.
+    pub(crate) fn enforced(&self) -> Wall {
+        let seen = if self.wall.reading { self.proof.map(|proof| proof()) } else { None };
+        let seen = seen.unwrap_or(Wall::WHOLE);
+        Wall { reading: self.wall.reading && seen.reading, editing: self.wall.editing && seen.editing }
+    }
 }
 
 /// Which confinement the kernel really enforces. What does not hold lets no command run unasked.

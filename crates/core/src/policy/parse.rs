@@ -52,6 +52,7 @@ struct RuleText {
     env: Option<OneOrMany>,
     host: Option<OneOrMany>,
     cwd: Option<String>,
+    environment: Option<OneOrMany>,
     workspace: Option<PathBuf>,
     decision: DecisionText,
     priority: Option<u16>,
@@ -194,6 +195,10 @@ fn rule(file: &RuleFile, index: usize, text: RuleText) -> Result<Rule, String> {
     if text.cwd.is_some() && !names_command {
         return Err("cwd goes with command, commandPrefix or commandRegex".into());
     }
+    let environment = text.environment.map(|given| given_variables(given.into_vec())).transpose()?;
+    if environment.is_some() && !(matches!(subject, Subject::Command(_)) && decision == Decision::Allow) {
+        return Err("environment goes with command, in a rule that allows".into());
+    }
     if text.workspace.as_ref().is_some_and(|path| !path.is_absolute()) {
         return Err("workspace is the absolute path of a folder".into());
     }
@@ -226,6 +231,7 @@ fn rule(file: &RuleFile, index: usize, text: RuleText) -> Result<Rule, String> {
             modes: text.modes.into_iter().map(ApprovalMode::from).collect(),
             workspace: text.workspace,
             cwd: text.cwd,
+            environment,
         },
         allowance: Allowance {
             redirection: text.allow_redirection,
@@ -280,6 +286,15 @@ fn variables(patterns: Vec<String>) -> Result<Subject, String> {
     };
     let names = patterns.iter().map(one).collect::<Result<Vec<_>, String>>()?;
     Ok(Subject::Env { names, patterns })
+}
+
+/// `NAME=value`, without wildcards.
+fn given_variables(texts: Vec<String>) -> Result<Vec<(String, String)>, String> {
+    let pair = |text: String| match text.split_once('=') {
+        Some((name, value)) => Ok((name.to_owned(), value.to_owned())),
+        None => Err(format!("environment: `{text}` is not NAME=value")),
+    };
+    texts.into_iter().map(pair).collect()
 }
 
 fn word_lists(commands: OneOrMany) -> Result<Vec<Vec<String>>, String> {

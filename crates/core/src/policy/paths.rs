@@ -71,7 +71,7 @@ impl Scope {
 }
 
 /// What goes up again lies in no folder: where that leads, only the disk knows.
-fn lies_in(folders: &[PathBuf], path: &Path) -> bool {
+pub(super) fn lies_in(folders: &[PathBuf], path: &Path) -> bool {
     let goes_up = path.components().any(|part| part == Component::ParentDir);
     !goes_up && folders.iter().any(|folder| path.starts_with(folder))
 }
@@ -118,8 +118,10 @@ fn patterns_meet(path: &Path, pattern: &Path) -> bool {
 
 /// True when some name is matched by both.
 fn names_meet(left: &str, right: &str) -> bool {
-    let matches = |pattern: &str, text: &str| {
-        globset::Glob::new(pattern).is_ok_and(|glob| glob.compile_matcher().is_match(text))
+    // What is not read as the shell reads it may be any name between its ends.
+    let matches = |pattern: &str, text: &str| match globset::Glob::new(pattern) {
+        Ok(glob) if is_plain_glob(pattern) => glob.compile_matcher().is_match(text),
+        _ => ends_meet(pattern, text),
     };
     match (is_wild(left), is_wild(right)) {
         (true, true) => ends_meet(left, right),
@@ -127,6 +129,11 @@ fn names_meet(left: &str, right: &str) -> bool {
         (false, true) => matches(right, left),
         (false, false) => left == right,
     }
+}
+
+/// False for a pattern with what only the shell reads: classes such as `[[:lower:]]`, and `@(a|b)`.
+fn is_plain_glob(pattern: &str) -> bool {
+    !["[:", "[.", "[=", "("].iter().any(|mark| pattern.contains(mark))
 }
 
 /// False when what two patterns say before their first and behind their last wildcard rules out that they match the same name:
@@ -240,6 +247,11 @@ mod tests {
             ("/w/**/x/**/y", "/w/x/y"),
             ("/w/*.@(md|key)", "/w/*.key"),
             ("/w/a*", "/w/*b"),
+            ("/w/[[:lower:]]*/a", "/w/private/**"),
+            ("/w/[[:lower:]]rivate", "/w/private"),
+            ("/w/privat[[.e.]]", "/w/private"),
+            ("/w/[a", "/w/[a"),
+            ("/w/[z-a]rivate", "/w/private"),
             ("/w/*.tar.gz", "/w/*.gz"),
         ] {
             assert!(meet(path, pattern), "{path} {pattern}");
@@ -250,6 +262,7 @@ mod tests {
             ("/w/src/a", "/w/**/private/**"),
             ("/w/*.md", "/w/**/*.key"),
             ("/w/a*", "/w/b?"),
+            ("/w/[[:lower:]].md", "/w/private"),
             ("/w/a", "/w/a/b"),
             ("/w/**/b", "/x/**"),
             ("/w/*/a", "/w/a"),

@@ -272,8 +272,31 @@ pub(super) fn protected(path: &Path) -> Option<&'static str> {
 
 /// A name in lower case, without what is not seen of it.
 fn visible(name: &str) -> String {
-    const UNSEEN: [char; 5] = ['\u{200b}', '\u{200c}', '\u{200d}', '\u{2060}', '\u{feff}'];
-    name.replace(UNSEEN, "").to_lowercase()
+    name.replace(is_unseen, "").to_lowercase()
+}
+
+/// Characters that take no place where a name is shown; some file systems take none of them into account either.
+fn is_unseen(character: char) -> bool {
+    matches!(
+        character,
+        '\u{ad}'
+            | '\u{34f}'
+            | '\u{61c}'
+            | '\u{115f}'..='\u{1160}'
+            | '\u{17b4}'..='\u{17b5}'
+            | '\u{180b}'..='\u{180f}'
+            | '\u{200b}'..='\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2060}'..='\u{206f}'
+            | '\u{3164}'
+            | '\u{fe00}'..='\u{fe0f}'
+            | '\u{feff}'
+            | '\u{ffa0}'
+            | '\u{fff0}'..='\u{fffb}'
+            | '\u{1bca0}'..='\u{1bca3}'
+            | '\u{1d173}'..='\u{1d17a}'
+            | '\u{e0000}'..='\u{e0fff}'
+    )
 }
 
 #[cfg(test)]
@@ -340,6 +363,14 @@ mod tests {
             "/w/a.sublime-project",
             "/w/.pylintrc",
             "/w/AGENTS\u{200b}.md",
+            "/w/AG\u{ad}ENTS.md",
+            "/w/AGENTS\u{200e}.md",
+            "/w/\u{200f}AGENTS.md",
+            "/w/CLA\u{2061}UDE.md",
+            "/w/CLA\u{2064}UDE.md",
+            "/w/.git\u{fe0f}/config",
+            "/w/AGENTS\u{e0041}.md",
+            "/w/AGENTS\u{e0100}.md",
             "/w/.g\u{2060}it/hooks/x",
             "/w/\u{feff}CLAUDE.md",
         ] {

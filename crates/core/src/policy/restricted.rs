@@ -91,7 +91,9 @@ impl Restriction<'_> {
         let may = |word: &&Word| match word.kind {
             WordKind::Single | WordKind::Unknown => true,
             _ if no_path.iter().any(|known| std::ptr::eq(*known, *word)) => false,
-            WordKind::Literal => reach != Reach::Name && self.is_reached(word, cwd, reach),
+            WordKind::Literal => {
+                self.is_glued(word, cwd) || reach != Reach::Name && self.is_reached(word, cwd, reach)
+            }
             WordKind::Glob => self.may_match(&join_path(cwd, &word.text), reach),
         };
         if words.iter().any(|word| may(&word)) { Match::Maybe } else { Match::No }
@@ -107,6 +109,17 @@ impl Restriction<'_> {
             _ => word.text.as_str(),
         };
         self.may_match(&join_path(cwd, path), reach)
+    }
+
+    /// True for a short option, alone or among others, to which the path may be glued: `-Tsecrets/a`, `-sTsecrets/a`.
+    fn is_glued(&self, word: &Word, cwd: &Path) -> bool {
+        let Some(letters) = word.text.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else {
+            return false;
+        };
+        let values = letters.char_indices().skip(1).filter_map(|(at, _)| letters.get(at..));
+        values
+            .map(|value| value.trim_start_matches(['@', '=']))
+            .any(|value| !value.is_empty() && self.scope.may_name(self.patterns, &join_path(cwd, value)))
     }
 
     fn may_match(&self, path: &Path, reach: Reach) -> bool {

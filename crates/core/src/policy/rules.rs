@@ -103,6 +103,8 @@ pub(crate) struct Bounds {
     pub(crate) workspace: Option<PathBuf>,
     /// The folder a command runs in, from the workspace; any when absent.
     pub(crate) cwd: Option<String>,
+    /// The variables the line sets that may change what its command does, with their values; whatever they are when absent.
+    pub(crate) environment: Option<Vec<(String, String)>>,
 }
 
 /// What an allowance includes beyond the effect itself.
@@ -156,11 +158,15 @@ impl Rule {
             Subject::Host(hosts) => format!(" host {}", hosts.join(" | ")),
         };
         let cwd = self.bounds.cwd.as_ref().map(|cwd| format!(" cwd {cwd}")).unwrap_or_default();
+        let given = self.bounds.environment.iter().flatten();
+        let given: Vec<String> = given.map(|(name, value)| format!("{name}={value}")).collect();
+        let given =
+            if given.is_empty() { String::new() } else { format!(" environment {}", given.join(" ")) };
         let workspace = self.bounds.workspace.as_ref();
         let workspace = workspace.map(|path| format!(" workspace {}", path.display())).unwrap_or_default();
         let server = self.server.as_ref().map(|server| format!(" mcpName {server}")).unwrap_or_default();
         let args = self.args.as_ref().map(|args| format!(" argsPattern {args}")).unwrap_or_default();
-        format!("{}{server}{subject}{args}{cwd}{workspace}", self.tools.join(" | "))
+        format!("{}{server}{subject}{args}{cwd}{given}{workspace}", self.tools.join(" | "))
     }
 
     /// The modes it holds in; empty for all of them.

@@ -1,4 +1,4 @@
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use charla_proto::{ApprovalMode, Args, Confinement, Effect, Lane, Plan, Policy, Preview, Verdict, Word};
 
@@ -15,6 +15,7 @@ fn scope() -> Scope {
         home: Some(PathBuf::from("/home/u")),
         plans: Some(PathBuf::from("/w/.charla/plans")),
         readable: vec![PathBuf::from("/home/u/.charla/skills/one")],
+        proof: None,
     }
 }
 
@@ -192,7 +193,7 @@ fn the_strictest_part_decides_and_the_verdict_names_what_is_missing() {
 fn the_rules_a_verdict_offers_allow_exactly_what_was_missing() {
     let mut asked = run("cargo install x");
     asked.effects.push(Effect::Write { path: "/tmp/[x]".into() });
-    asked.effects.push(Effect::Env { name: "FOO".into(), value: Word::literal("1") });
+    asked.effects.insert(0, Effect::Env { name: "FOO".into(), value: Word::literal("1") });
     let Verdict::Ask { missing, .. } = book(&[]).judge(&asked, ApprovalMode::Default) else { panic!() };
     let text: String = missing.into_iter().filter_map(|part| part.always).collect();
     let book = book(&[(Tier::User, &text)]);
@@ -648,4 +649,46 @@ fn under_an_allowance_of_every_command_a_script_asks_where_a_path_is_denied() {
     assert_eq!(decide(&all(""), &run("python3 -c x"), ApprovalMode::Default), Decision::Allow);
     let named = book(&[(Tier::User, denied), (Tier::User, ALLOW_MAKE)]);
     assert_eq!(decide(&named, &run("make"), ApprovalMode::Default), Decision::Allow);
+}
+
+#[test]
+fn what_is_secret_in_a_home_is_kept_by_the_tools_that_read_files() {
+    use charla_proto::{HOME_SECRETS, Withheld};
+    let home = PathBuf::from("/home/user");
+    let scope =
+        Scope { roots: vec![home.clone()], home: Some(home.clone()), wall: Wall::WHOLE, ..Scope::default() };
+    let book = RuleBook::new(scope.clone(), &[]).unwrap();
+    for entry in HOME_SECRETS {
+        for path in [home.join(entry), home.join(entry).join("any")] {
+            for tool in ["read_file", "read_many_files", "grep_search"] {
+                let kept = book.withheld(tool, &path, ApprovalMode::Default);
+                assert_eq!(kept, Some(Withheld::Secret), "{tool} {}", path.display());
+            }
+            assert!(scope.secret(&path).is_some(), "{}", path.display());
+        }
+    }
+    // Instructions lie beside keys, and folders of these names elsewhere are ordinary.
+    for path in ["/home/user/.charla/AGENTS.md", "/home/user/project/.claude/settings.json", "/w/.charla/x"] {
+        assert_eq!(book.withheld("read_file", Path::new(path), ApprovalMode::Default), None, "{path}");
+    }
+    let opened = book.reading(vec![home.join(".charla/skills")]);
+    let skill = home.join(".charla/skills/x/run.py");
+    assert_eq!(opened.withheld("read_file", &skill, ApprovalMode::Default), None);
+}
+
+#[test]
+fn what_a_container_refuses_holds_no_command() {
+    fn refused() -> Wall {
+        Wall { reading: true, editing: false }
+    }
+    fn nothing() -> Wall {
+        Wall::default()
+    }
+    let runs = |proof: Option<fn() -> Wall>, line: &str| {
+        let book = RuleBook::new(Scope { proof, ..scope() }, &[]).unwrap();
+        decide(&book, &run(line), ApprovalMode::AutoEdit) == Decision::Allow
+    };
+    assert!(runs(None, "cat f") && runs(None, "touch f"));
+    assert!(runs(Some(refused), "cat f") && !runs(Some(refused), "touch f"));
+    assert!(!runs(Some(nothing), "cat f") && !runs(Some(nothing), "touch f"));
 }

@@ -8,7 +8,7 @@ use tokio::sync::{Barrier, Notify};
 
 use super::*;
 
-const OPEN: Reach = Reach { confinement: Confinement::Open, only_git_reads: false };
+const OPEN: Reach = Reach { confinement: Confinement::Open, only_git_reads: false, agreed: false };
 
 const ALL: [CallStatus; 7] = [
     CallStatus::Validating,

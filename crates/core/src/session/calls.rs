@@ -2,7 +2,7 @@
 
 mod hooked;
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use charla_proto::{
@@ -48,6 +48,8 @@ pub(super) struct Calls<'a> {
     rules: HashMap<usize, String>,
     /// How far allowed calls reach, by call.
     confined: HashMap<usize, Confinement>,
+    /// The calls that a person was shown and agreed to.
+    agreed: HashSet<usize>,
     /// Answers to questions of calls that are not checked yet.
     early: Vec<Answer>,
     /// Questions of other sessions that work for running calls.
@@ -66,7 +68,12 @@ pub(super) struct Calls<'a> {
 enum Known {
     Nothing,
     Waits,
-    Allowed(Outcome, Confinement),
+    Allowed {
+        outcome: Outcome,
+        confinement: Confinement,
+        /// A person said so, of this call.
+        agreed: bool,
+    },
     Refused {
         reason: Option<String>,
         by: String,
@@ -93,6 +100,7 @@ impl<'a> Calls<'a> {
             scheduler,
             rules: HashMap::new(),
             confined: HashMap::new(),
+            agreed: HashSet::new(),
             early: Vec::new(),
             passed,
             asides: Asides::default(),
@@ -225,8 +233,8 @@ impl<'a> Calls<'a> {
                 self.answer_if_granted(index).await?;
                 self.refuse_when_alone().await
             }
-            (Known::Allowed(outcome, confinement), _) => {
-                self.allow(index, outcome, confinement);
+            (Known::Allowed { outcome, confinement, agreed }, _) => {
+                self.allow(index, outcome, confinement, agreed);
                 Ok(())
             }
             (Known::Refused { reason, by }, _) => self.refused_by_person(index, reason, &by).await,
@@ -277,7 +285,11 @@ impl<'a> Calls<'a> {
             Some((Outcome::Cancel { reason }, by)) => {
                 Known::Refused { reason: reason.clone(), by: by.clone() }
             }
-            Some((outcome, _)) if is_the_same => Known::Allowed(outcome.clone(), asked.confirmation.reach()),
+            Some((outcome, by)) if is_the_same => Known::Allowed {
+                outcome: outcome.clone(),
+                confinement: asked.confirmation.reach(),
+                agreed: by != EARLIER_ANSWER,
+            },
             None if is_the_same => Known::Waits,
             Some(_) => Known::Outdated { open: None },
             None => Known::Outdated { open: Some(asked.approval.clone()) },
@@ -432,7 +444,7 @@ impl<'a> Calls<'a> {
                 let call = FunctionCall { args, ..self.call(index) };
                 self.change(index, call);
             }
-            (outcome, None) => self.allow(index, outcome, asked.confirmation.reach()),
+            (outcome, None) => self.allow(index, outcome, asked.confirmation.reach(), true),
         }
         if is_granted {
             for index in self.waiting() {
@@ -442,8 +454,11 @@ impl<'a> Calls<'a> {
         Ok(())
     }
 
-    fn allow(&mut self, index: usize, outcome: Outcome, confinement: Confinement) {
+    fn allow(&mut self, index: usize, outcome: Outcome, confinement: Confinement, agreed: bool) {
         self.confined.insert(index, confinement);
+        if agreed {
+            self.agreed.insert(index);
+        }
         if let Outcome::Answers { answers } = outcome {
             self.scheduler.answered(index, answers);
         }
@@ -491,6 +506,7 @@ impl<'a> Calls<'a> {
         while let Some(index) = self.scheduler.ready().into_iter().next() {
             if !self.rule_holds(index) {
                 self.rules.remove(&index);
+                self.agreed.remove(&index);
                 self.advance(index, CallStatus::Validating);
                 self.judge(index).await?;
                 continue;
@@ -503,13 +519,14 @@ impl<'a> Calls<'a> {
             let plan = self.plan(index);
             let only_git_reads =
                 plan.as_ref().is_some_and(|plan| self.session.approvals.only_git_reads(plan));
+            let agreed = self.agreed.remove(&index);
             let tool = plan.map(|plan| plan.tool).unwrap_or_default();
             let changes = self.scheduler.changes(index);
             let started = CallStarted { turn, call, rule, confinement, changes };
             self.session.ledger.commit_one(Fact::CallStarted(started)).await?;
             self.advance(index, CallStatus::Executing);
             let files = self.session.approvals.files(&tool, self.session.mode());
-            self.scheduler.run(index, Reach { confinement: reach, only_git_reads }, files);
+            self.scheduler.run(index, Reach { confinement: reach, only_git_reads, agreed }, files);
         }
         Ok(())
     }

@@ -78,6 +78,7 @@ impl ClientCalls<'_> {
             live: self.live(&id),
             confinement: reach,
             only_git_reads: self.0.approvals.only_git_reads(&plan),
+            agreed: !if_allowed,
             files: self.0.approvals.files(&plan.tool, mode),
         };
         let (call, done) = (id.clone(), self.0.inbox.finished.clone());

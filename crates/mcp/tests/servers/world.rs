@@ -134,6 +134,7 @@ pub fn quiet() -> RunContext {
         live: Box::new(|_| {}),
         confinement: Confinement::Open,
         only_git_reads: false,
+        agreed: false,
         files: FileJudge::default(),
     }
 }

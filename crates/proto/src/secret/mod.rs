@@ -17,12 +17,22 @@ pub use pattern::PatternDots;
 pub use version_control::{GITS_OWN, is_open_in_git};
 
 use index::{FILES_BY_END, FOLDERS_BY_END};
-use list::{FILES, FOLDERS, PUBLIC, WRITINGS};
+use list::{FILES, FOLDERS, OF_HOME, PUBLIC, WRITINGS};
+
+/// Files and folders below a home that hold secrets: only unconfined commands read them.
+pub const HOME_SECRETS: &[&str] = OF_HOME;
 
 /// True when what has this path is likely to hold secrets: a file of such a name, or anything in a folder
 /// that holds hardly anything else.
 pub fn looks_secret(path: &Path) -> bool {
     names_secret(&path.to_string_lossy().to_lowercase())
+}
+
+/// True when what has this path below a home is secret there, whatever it would be elsewhere. Texts that instruct are none:
+/// agents keep theirs beside their keys.
+pub fn is_secret_of_home(below: &Path) -> bool {
+    let is_text = below.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("md"));
+    !is_text && OF_HOME.iter().any(|entry| below.starts_with(entry))
 }
 
 /// True for a folder whose files may be secret by its name, not by their own: `.kube`, of which `config` is one.

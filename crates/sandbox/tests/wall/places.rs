@@ -40,8 +40,12 @@ fn what_a_person_agreed_to_is_added() {
     let try_it = |extra: &Extra, line: &str| {
         ground.run_with(Asked, "/bin/bash", &["-c", line], extra, |_| {}).status.success()
     };
-    let read = Extra { read: vec![ground.path("home/.ssh/id_rsa")], ..Extra::default() };
+    let read = Extra { read: vec![ground.path("home/.ssh/id_rsa")], agreed: true, ..Extra::default() };
     assert!(try_it(&read, "cat $HOME/.ssh/id_rsa"));
+    let by_rule = Extra { agreed: false, ..read };
+    assert!(!try_it(&by_rule, "cat $HOME/.ssh/id_rsa"), "a rule is no person");
+    let folder = Extra { read: vec![ground.path("home/.ssh")], ..Extra::default() };
+    assert!(!try_it(&folder, "cat $HOME/.ssh/id_rsa"), "nor for a folder");
     fs::create_dir(ground.path("other")).unwrap();
     let write = Extra { write: vec![ground.path("other/new")], ..Extra::default() };
     assert!(try_it(&write, "echo x > $G/other/new"));
@@ -294,4 +298,53 @@ fn where_other_agents_keep_keys_no_confined_child_reads() {
             assert!(!said(&output).contains("CANARY"), "{confinement:?} {file}");
         }
     }
+}
+
+/// What runs later is written by what a person was shown, not by what a rule allows.
+#[test]
+fn only_a_person_lets_a_command_change_what_runs_later() {
+    let ground = Ground::new();
+    let home = ground.path("home");
+    for folder in
+        [".local/bin", ".cargo/bin", ".cargo/registry", ".nvm", "go/bin", "go/pkg", ".cache", ".rustup"]
+    {
+        fs::create_dir_all(home.join(folder)).unwrap();
+    }
+    for file in [".cargo/env", ".cargo/config.toml", ".nvm/nvm.sh"] {
+        fs::write(home.join(file), "").unwrap();
+    }
+    let agreed = Extra { agreed: true, ..Extra::default() };
+    let try_it = |extra: &Extra, file: &str| {
+        let line = format!("echo x > $HOME/{file}");
+        ground.run_with(Asked, "/bin/bash", &["-c", &line], extra, |_| {}).status.success()
+    };
+    for file in [
+        ".local/bin/ls",
+        ".cargo/bin/cargo",
+        ".cargo/env",
+        ".cargo/config.toml",
+        ".nvm/nvm.sh",
+        ".nvm/new",
+        "go/bin/x",
+        ".rustup/settings.toml",
+    ] {
+        assert!(!try_it(&Extra::default(), file), "{file}");
+        assert!(try_it(&agreed, file), "{file}");
+    }
+    for file in [".cargo/registry/x", "go/pkg/x", ".cache/x"] {
+        assert!(try_it(&Extra::default(), file), "{file}");
+    }
+}
+
+#[test]
+fn a_secret_is_closed_where_its_link_leads() {
+    let ground = Ground::new();
+    let (secret, real) = (ground.path("home/.aws"), ground.path("elsewhere"));
+    fs::create_dir_all(&real).unwrap();
+    fs::write(real.join("credentials"), "CANARY").unwrap();
+    let _ = fs::remove_dir_all(&secret);
+    std::os::unix::fs::symlink(&real, &secret).unwrap();
+    let line = "cat $HOME/.aws/credentials $G/elsewhere/credentials";
+    let output = ground.run_with(Asked, "/bin/bash", &["-c", line], &Extra::default(), |_| {});
+    assert!(!said(&output).contains("CANARY"), "{}", said(&output));
 }

@@ -182,6 +182,7 @@ struct ShellCall {
 impl ShellCall {
     async fn run(mut self, cx: RunContext) -> ToolOutput {
         self.launch.confinement = cx.confinement;
+        self.launch.extra.agreed = cx.agreed;
         if cx.only_git_reads {
             self.launch.extra.git = self.launch.git.folders.clone();
         }
@@ -265,7 +266,7 @@ fn searches(effects: &[Effect]) -> bool {
     })
 }
 
-/// The paths a command line names. Whoever agrees to it agrees to these.
+/// The paths a command line names. A person who agrees to it agrees to these.
 fn named_by(effects: &[Effect]) -> Extra {
     let mut extra = Extra::default();
     for effect in effects {

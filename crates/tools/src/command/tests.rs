@@ -37,6 +37,7 @@ fn quiet() -> RunContext {
         live: Box::new(|_| {}),
         confinement: Confinement::Open,
         only_git_reads: false,
+        agreed: false,
         files: charla_proto::FileJudge::default(),
     }
 }
@@ -158,6 +159,7 @@ async fn live_output_comes_while_it_runs_and_cancel_ends_it_with_what_it_said() 
         }),
         confinement: Confinement::Open,
         only_git_reads: false,
+        agreed: false,
         files: charla_proto::FileJudge::default(),
     };
     let output = tokio::time::timeout(TEST_TIMEOUT, invocation.run(cx)).await.expect("it goes on");
@@ -182,6 +184,7 @@ async fn live_output_of_a_storm_comes_in_few_pieces() {
             live,
             confinement: Confinement::Open,
             only_git_reads: false,
+            agreed: false,
             files: charla_proto::FileJudge::default(),
         })
         .await;
@@ -252,6 +255,7 @@ async fn a_call_that_is_given_up_takes_its_command_with_it() {
         live,
         confinement: Confinement::Open,
         only_git_reads: false,
+        agreed: false,
         files: charla_proto::FileJudge::default(),
     }));
     let pid = receiver.recv().await.unwrap();
@@ -274,6 +278,43 @@ impl Bench {
 
     fn tool(&self) -> Typed<RunShellCommand> {
         Typed::new(RunShellCommand::new(self.processes.clone()))
+    }
+}
+
+#[tokio::test]
+async fn a_secret_that_a_line_names_is_opened_by_a_person_and_by_no_rule() {
+    let outside = tempfile::tempdir().unwrap();
+    let secret = outside.path().canonicalize().unwrap();
+    std::fs::write(secret.join("keys.json"), "CANARY").unwrap();
+    let folder = tempfile::tempdir().unwrap();
+    let cwd = folder.path().canonicalize().unwrap();
+    let sandbox = charla_sandbox::Sandbox::new(charla_sandbox::Places {
+        roots: vec![cwd.clone()],
+        home: None,
+        temporary: cwd.clone(),
+        programs: Vec::new(),
+        readable: Vec::new(),
+        history: Vec::new(),
+        secrets: vec![secret.clone()],
+        treatment: Arc::new(|_| charla_sandbox::Treatment::Plain),
+    });
+    let environment = Environment::new(std::env::vars_os(), &Withheld::default());
+    let spills = SpillFolder::new(folder.path().join("spilled"));
+    let processes = Processes::new(ProcessSettings::new(environment, spills, Arc::new(sandbox)));
+    let cx = ToolContext { cwd: cwd.clone(), roots: vec![cwd], ..ToolContext::default() };
+    let bench = Bench { folder, processes, cx };
+    let place = secret.display();
+    for command in [
+        format!("cat {place}/keys.json"),
+        format!("cat < {place}/keys.json"),
+        format!("sh -c 'cat $0/keys.json' {place}"),
+    ] {
+        for agreed in [true, false] {
+            let call = bench.tool().prepare(args(json!({ "command": command })), &bench.cx).await;
+            let cx = RunContext { confinement: Confinement::Asked, agreed, ..quiet() };
+            let said = text(&call.unwrap_or_else(|error| panic!("{error}")).run(cx).await);
+            assert_eq!(said.contains("CANARY"), agreed, "{command}: {said}");
+        }
     }
 }
 

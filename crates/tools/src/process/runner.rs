@@ -77,6 +77,7 @@ mod tests {
             live: Box::new(|_| {}),
             confinement: Confinement::Open,
             only_git_reads: false,
+            agreed: false,
             files: charla_proto::FileJudge::default(),
         }
     }
@@ -135,6 +136,7 @@ mod tests {
             live: Box::new(|_| {}),
             confinement: Confinement::Open,
             only_git_reads: false,
+            agreed: false,
             files: charla_proto::FileJudge::default(),
         };
         let begin = Instant::now();

@@ -113,12 +113,15 @@ fn started_by(name: &str, rest: &[Word]) -> Through {
         }
         "find" => find(rest),
         // What it is to run later is read as if it ran now.
-        "trap" => match rest.first().and_then(Word::known) {
-            Some(text) if !text.starts_with('-') => {
-                joined(rest.get(..1).unwrap_or_default(), Dialect::Here, false)
+        "trap" => {
+            let at = usize::from(rest.first().and_then(Word::known) == Some("--"));
+            match rest.get(at).and_then(Word::known) {
+                Some(text) if at > 0 || !text.starts_with('-') => {
+                    joined(rest.get(at..=at).unwrap_or_default(), Dialect::Here, false)
+                }
+                _ => Through::default(),
             }
-            _ => Through::default(),
-        },
+        }
         "watch" => watch(rest),
         "ssh" => unclear("what runs on another machine is not judged"),
         "parallel" => unclear("what it runs is not read"),

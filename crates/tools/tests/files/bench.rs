@@ -125,8 +125,15 @@ pub async fn run(call: Box<dyn Invocation>) -> ToolOutput {
 /// Runs a call that asks `files` about what it comes across.
 pub async fn run_judged(call: Box<dyn Invocation>, files: FileJudge) -> ToolOutput {
     let (cancelled, live) = (Box::pin(std::future::pending()), Box::new(|_: &str| ()));
-    call.run(RunContext { cancelled, live, confinement: Confinement::Open, only_git_reads: false, files })
-        .await
+    call.run(RunContext {
+        cancelled,
+        live,
+        confinement: Confinement::Open,
+        only_git_reads: false,
+        agreed: false,
+        files,
+    })
+    .await
 }
 
 pub fn words(output: &ToolOutput) -> String {

@@ -62,7 +62,10 @@ fn an_answer_is_remembered_for_what_it_was_given_to() {
         ("python3 -c 'print(1)'", "python3 -c \"print(1)\"", true),
         ("cd sub && ./run.sh", "cd sub && ./run.sh", true),
         ("FOO=1 make", "FOO=1 make", true),
-        ("FOO=1 make", "make", true),
+        ("FOO=1 make", "timeout 60 env FOO=1 make", true),
+        ("FOO=1 make", "LANG=C FOO=1 make", true),
+        ("A=1 B=2 make", "B=2 A=1 make", true),
+        ("FOO=1 ls", "FOO=1 ls", true),
         ("make > out.txt", "make > out.txt", true),
         ("make > out.txt", "make", true),
         ("touch x", "touch x", true),
@@ -106,6 +109,15 @@ fn an_answer_is_remembered_for_what_it_was_given_to() {
         ("npm test", "cd packages/x && npm test", false),
         ("python3 x.py", "cd sub && python3 x.py", false),
         // Another value, another variable.
+        ("FOO=1 make", "make", false),
+        ("FOO=1 make", "FOO=1 npm test", false),
+        ("FOO=1 make", "FOO=1 ls", false),
+        ("FOO=1 make", "FOO=1 make && npm test", false),
+        ("FOO=1 make", "FOO=1 make; FOO=2 make", false),
+        ("FOO=1 make", "make; FOO=1 ls", false),
+        ("FOO=1 make", "cd sub && FOO=1 make", false),
+        ("A=1 B=2 make", "A=1 make", false),
+        ("FOO=1 ls", "FOO=1 make", false),
         ("FOO=1 make", "FOO=2 make", false),
         ("FOO=1 make", "FOO=$x make", false),
         ("FOO=1 make", "FOO=1 BAR=1 make", false),
@@ -147,7 +159,6 @@ fn an_answer_is_remembered_for_what_it_was_given_to() {
         ("npm test", "npm test < x", false),
         ("psql", "psql < x", false),
         ("psql", "psql <<EOF\ndrop table x\nEOF", false),
-        ("git commit -F-", "git commit -F- < x", false),
         ("touch x", "ls | touch x", true),
         ("cat ../x", "ls | cat ../x", true),
         ("./run.sh", "./run.sh | head < x", true),
@@ -212,6 +223,31 @@ fn what_may_be_something_else_the_next_time_has_no_always() {
         "./run.sh \"$x\"",
         "FOO=$x make",
         "awk -f - x",
+        "sed -f- x",
+        "awk -f- x",
+        "sed -nf- x",
+        "sed -f/dev/stdin x",
+        "awk -f/proc/self/fd/0 x",
+        "python3 /proc/self/fd/0",
+        "perl -n /proc/thread-self/fd/0",
+        "sed --file=/dev/stdin x",
+        "gawk -E/dev/fd/0 x",
+        "git commit -F-",
+        // Files that run or instruct later.
+        "make | tee AGENTS.md",
+        "tee .git/hooks/pre-commit",
+        "cp x .git/hooks/pre-commit",
+        "cp x .github/workflows/ci.yml",
+        "mv x .vscode/tasks.json",
+        "sed -i s/a/b/ CLAUDE.md",
+        "touch .envrc",
+        "cp x ~/.bashrc",
+        // Two commands that a variable may have been set for.
+        "FOO=1 make && npm test",
+        "export FOO=1; make; ./run.sh",
+        // Parts that reach differently far.
+        "make && git fetch",
+        "docker ps; ./run.sh",
         "rm -rf x",
         "sudo make",
         "python3 <(ls)",
@@ -234,7 +270,6 @@ fn a_remembered_command_reaches_as_far_as_the_question_said() {
         ("docker ps", Confinement::Open),
         ("make > out.txt", Confinement::Asked),
         ("FOO=1 make", Confinement::Asked),
-        ("make && git fetch", Confinement::Open),
     ] {
         let plan = shell::plan(line, &place(PROJECT));
         let Verdict::Ask { confinement, .. } = book(PROJECT).judge(&plan, DEFAULT) else { panic!("{line}") };
@@ -258,4 +293,33 @@ fn rules_of_earlier_versions_still_load() {
     let book = book(PROJECT).with_rules(old).unwrap();
     let verdict = book.judge(&shell::plan("cd sub && FOO=2 make", &place(PROJECT)), DEFAULT);
     assert_eq!(Decision::from(&verdict), Decision::Allow);
+}
+
+#[test]
+fn what_was_remembered_of_two_commands_does_not_lift_one_by_the_other() {
+    let rules = [remembered("git fetch", PROJECT).unwrap(), remembered("make", PROJECT).unwrap()].join("\n");
+    let book = book(PROJECT).with_rules(&rules).unwrap();
+    let judged = |line: &str| book.judge(&shell::plan(line, &place(PROJECT)), DEFAULT);
+    for line in ["git fetch; make", "make && git fetch", "git fetch | make", "timeout 9 make; git fetch"] {
+        let verdict = judged(line);
+        let Verdict::Ask { missing, .. } = &verdict else { panic!("{line}: {verdict:?}") };
+        assert!(missing.iter().all(|part| part.always.is_none()), "{line}: {missing:?}");
+    }
+    assert!(matches!(judged("git fetch"), Verdict::Allow { confinement: Confinement::Open, .. }));
+    assert!(matches!(judged("make; ls"), Verdict::Allow { confinement: Confinement::Asked, .. }));
+}
+
+#[test]
+fn an_environment_belongs_to_a_command_that_is_allowed() {
+    for (rule, is_one) in [
+        ("command = \"make\"\nenvironment = \"FOO=1\"\ndecision = \"allow\"", true),
+        ("command = \"make\"\nenvironment = [\"A=1\", \"B=\"]\ndecision = \"allow\"", true),
+        ("command = \"make\"\nenvironment = \"FOO\"\ndecision = \"allow\"", false),
+        ("command = \"make\"\nenvironment = \"FOO=1\"\ndecision = \"deny\"", false),
+        ("commandPrefix = \"make\"\nenvironment = \"FOO=1\"\ndecision = \"allow\"", false),
+        ("tool = \"*\"\nenvironment = \"FOO=1\"\ndecision = \"allow\"", false),
+    ] {
+        let read = book(PROJECT).with_rules(&format!("[[rule]]\n{rule}\n"));
+        assert_eq!(read.is_ok(), is_one, "{rule}");
+    }
 }

@@ -395,3 +395,176 @@ fn leaving_the_sandbox_is_not_what_a_broad_allowance_is_about() {
     assert_eq!(decide("confinement = \"open\"\n", ApprovalMode::Default), Decision::Allow);
     assert_eq!(decide("", ApprovalMode::Yolo), Decision::Allow);
 }
+
+#[test]
+fn an_allowance_of_one_command_lifts_none_beside_it() {
+    let both = allowed_tools(["run_shell_command", "run_shell_command(git push)"]).unwrap();
+    let flags = user_rules("").with(both);
+    let files = user_rules(
+        "[[rule]]\ntool = \"run_shell_command\"\ndecision = \"allow\"\n\
+         [[rule]]\ncommandPrefix = [\"docker\", \"git push\"]\ndecision = \"allow\"\npriority = 200\n",
+    );
+    for book in [&flags, &files] {
+        for line in [
+            "git push; python3 -c 'print(1)'",
+            "python3 x.py && git push",
+            "git push | ./run.sh",
+            "git push & make",
+            "make; git push",
+            "(git push); sh x.sh",
+            "if git push; then make; fi",
+            "timeout 5 ./run.sh; git push",
+            "./env ls; git push",
+            "git push; cd $x && make",
+            "git rebase -x ./run.sh main; git push",
+            "git -c alias.x='!./run.sh' x; git push",
+            "git co; git push",
+            "./git add f; git push",
+            "git add $x; git push",
+            "f() { make; }; f; git push",
+        ] {
+            let judged = book.explain(&shell::plan(line, &place()), ApprovalMode::Default);
+            let Verdict::Ask { missing, .. } = &judged.verdict else { panic!("{line}: {judged:?}") };
+            assert!(missing.iter().all(|part| part.always.is_none()), "{line}: {missing:?}");
+        }
+        for line in [
+            "git push",
+            "git push | tail -3",
+            "git status; git push",
+            "timeout 60 git push",
+            "ls && git push",
+            "git add -A && git commit -m x && git push",
+        ] {
+            assert_eq!(reach(book, line, ApprovalMode::Default), Some(Confinement::Open), "{line}");
+        }
+        for line in ["make; python3 x.py", "make | tee build.log"] {
+            assert_eq!(reach(book, line, ApprovalMode::Default), Some(Confinement::Asked), "{line}");
+        }
+    }
+    // Where nobody is to be asked, all of it runs in what was allowed least.
+    let held =
+        user_rules("[[rule]]\ncommandPrefix = \"make\"\ndecision = \"allow\"\nconfinement = \"asked\"\n");
+    for (line, expected) in [
+        ("docker ps", Confinement::Open),
+        ("make", Confinement::Asked),
+        ("make; docker ps", Confinement::Asked),
+        ("ls; docker ps", Confinement::Open),
+    ] {
+        assert_eq!(reach(&held, line, ApprovalMode::Yolo), Some(expected), "{line}");
+    }
+}
+
+#[test]
+fn a_line_that_cannot_be_read_is_not_what_a_broad_allowance_is_about() {
+    for line in [
+        "rm -rf src; : $[1]",
+        "cp f ~/.bashrc; : $[1]",
+        "cat .env; : $[1]",
+        "make; : $[1]",
+        "touch 'x",
+        "echo $((",
+    ] {
+        for book in &broad() {
+            assert_eq!(decision(book, line), Decision::Ask, "{line}");
+        }
+        let yolo = user_rules("").explain(&shell::plan(line, &place()), ApprovalMode::Yolo).verdict;
+        assert_eq!(Decision::from(&yolo), Decision::Allow, "{line}");
+    }
+}
+
+#[test]
+fn folders_of_secrets_below_the_home_are_left_to_a_person() {
+    for line in [
+        "python3 -c 'import sys; print(open(sys.argv[1]+\"/keys.json\").read())' ~/.charla",
+        "python3 x.py /home/user/.charla",
+        "./run.sh --from=/home/user/.codex",
+        "tar cf out.tar ~/.claude",
+        "cp -r ~/.gemini out",
+        "node x.js ~/.config/opencode",
+        "make HOME_OF=/home/user/.qwen",
+        "grep -r key ~/.terraform.d",
+        "cat ~/.config/sops/age/keys.txt",
+        "cat ../.charla/settings.json",
+    ] {
+        for book in broad().iter().take(2) {
+            assert_eq!(decision(book, line), Decision::Ask, "{line}");
+        }
+    }
+    for line in ["python3 x.py .charla", "cp -r .claude out", "python3 x.py ~/notes"] {
+        let verdict = broad()[1].explain(&shell::plan(line, &place()), ApprovalMode::Default).verdict;
+        let by_home = |verdict: &Verdict| format!("{verdict:?}").contains("secrets");
+        assert!(!by_home(&verdict), "{line}: {verdict:?}");
+    }
+}
+
+#[test]
+fn searching_everything_and_forcing_by_a_refspec_deserve_a_look() {
+    for line in [
+        "touch a; rg -uuu KEY",
+        "touch a; rg KEY",
+        "touch a; ag KEY",
+        "touch a; diff -ruN . /e",
+        "touch a; diff --recursive a b",
+        "touch a; zgrep -r KEY .",
+        "git push origin +main",
+        "git push origin +HEAD:main",
+        "git push origin :main",
+        "git push --mirror origin",
+        "git push origin --delete main",
+    ] {
+        for book in broad().iter().take(2) {
+            assert_eq!(decision(book, line), Decision::Ask, "{line}");
+        }
+    }
+    let push = user_rules("[[rule]]\ncommandPrefix = \"git push\"\ndecision = \"allow\"\n");
+    for line in
+        ["git push origin +main", "git push origin +HEAD:main", "git push origin :main", "git push --e=./x ."]
+    {
+        assert_eq!(decision(&push, line), Decision::Ask, "{line}");
+    }
+    for line in ["git push origin main", "git push -u origin HEAD"] {
+        assert_eq!(decision(&push, line), Decision::Allow, "{line}");
+    }
+}
+
+#[test]
+fn a_denied_command_makes_programs_ask_that_run_what_somebody_wrote() {
+    let book = user_rules("[[rule]]\ncommandPrefix = \"git push\"\ndecision = \"deny\"\n");
+    let decide =
+        |line: &str| Decision::from(&book.explain(&shell::plan(line, &place()), ApprovalMode::Yolo).verdict);
+    for line in [
+        "go run .",
+        "go generate",
+        "uv run x.py",
+        "uvx x",
+        "ts-node x.ts",
+        "perl5.36 x.pl",
+        "ruby3.1 x.rb",
+        "node18 x.js",
+        "lua5.4 x.lua",
+        "python3.12 x.py",
+        "bash5 x.sh",
+        "cargo run",
+        "cargo +nightly run",
+        "cargo -q r",
+        "cargo $x",
+        "poetry run x",
+        "dotnet run",
+        "git --attr-source HEAD push",
+        "trap -- 'git push' EXIT",
+        "echo '1e git push' | sed -f- f",
+    ] {
+        assert_ne!(decide(line), Decision::Allow, "{line}");
+    }
+    for line in [
+        "cargo test",
+        "cargo --version",
+        "go test ./...",
+        "go mod tidy",
+        "docker ps",
+        "gcc-12 a.c",
+        "git pull",
+    ] {
+        assert_eq!(decide(line), Decision::Allow, "{line}");
+    }
+}

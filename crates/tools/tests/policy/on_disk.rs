@@ -431,3 +431,54 @@ fn a_broad_allowance_does_not_write_through_links_either() {
         assert_eq!(clone.allowed(line), Decision::Allow, "{line}");
     }
 }
+
+#[test]
+fn a_remote_that_is_a_folder_is_not_pushed_to_unasked() {
+    let clone = Clone::new();
+    let rule = "[[rule]]\ncommandPrefix = [\"git push\", \"git fetch\"]\ndecision = \"allow\"\n";
+    let decide = |line: &str| Decision::from(&clone.verdict_under(rule, line, ApprovalMode::Default));
+    let write = |text: &str| std::fs::write(clone.root.join(".git/config"), text).unwrap();
+    write("[remote \"origin\"]\n\turl = git@example.org:a/b.git\n");
+    for line in ["git push", "git push origin main", "git fetch origin", "git push -u origin HEAD"] {
+        assert_eq!(decide(line), Decision::Allow, "{line}");
+    }
+    for line in ["git push other main", "git push vendor/x main", "git fetch sub"] {
+        assert_eq!(decide(line), Decision::Ask, "{line}");
+    }
+    for settings in
+        ["", "[remote \"origin\"]\n\turl = ./origin\n", "[remote \"origin\"]\n\turl = /w/origin\n"]
+    {
+        write(settings);
+        assert_eq!(decide("git push origin main"), Decision::Ask, "{settings}");
+    }
+}
+
+#[test]
+fn a_file_that_is_named_like_an_option_is_one_to_the_command() {
+    let clone = Clone::new();
+    clone.write("--pre=.sh", "x");
+    let rule = "[[rule]]\ncommandPrefix = [\"rg\", \"tar\"]\ndecision = \"allow\"\n";
+    let decide = |line: &str| Decision::from(&clone.verdict_under(rule, line, ApprovalMode::Default));
+    for line in ["rg x *", "rg x [-]*", "tar cf a.tar *"] {
+        assert_eq!(decide(line), Decision::Ask, "{line}");
+    }
+    std::fs::remove_file(clone.root.join("--pre=.sh")).unwrap();
+    clone.write("src/--pre=.sh", "x");
+    assert_eq!(decide("tar cf a.tar src/*"), Decision::Allow);
+}
+
+#[test]
+fn a_link_behind_a_glued_option_is_followed() {
+    let clone = Clone::new();
+    for line in [
+        "cp -thooklink f",
+        "cp -ftoutlink f",
+        "tar -Coutlink -xf a.tar",
+        "install -thooklink f",
+        "sort -ooutlink/x f",
+    ] {
+        assert_eq!(clone.allowed(line), Decision::Ask, "{line}");
+    }
+    assert_eq!(clone.allowed("cp -tsrc f"), Decision::Allow);
+    assert!(!clone.runs("cat [[:alpha:]]*"), "what it names is not known");
+}

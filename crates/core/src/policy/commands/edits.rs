@@ -74,7 +74,7 @@ fn file(call: Call<'_>, word: &Word) -> Checked {
     match word.kind {
         WordKind::Literal => ordinary(call, &join_path(call.cwd, &word.text), &word.text),
         // The files it matches are effects of their own.
-        WordKind::Glob if call.scope.wall.editing => pattern(call, word),
+        WordKind::Glob if call.scope.enforced().editing => pattern(call, word),
         _ => Err(format!("which files {} names is only known to the shell", word.text)),
     }
 }

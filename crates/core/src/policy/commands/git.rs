@@ -471,7 +471,17 @@ fn working_folder(call: Call<'_>) -> Result<(PathBuf, &[Word]), String> {
 
 /// The place of the subcommand among the words of git, behind the options that stand before it.
 pub(in crate::policy) fn subcommand_at(words: &[Word]) -> Option<usize> {
-    const VALUED: [&str; 6] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env"];
+    const VALUED: [&str; 9] = [
+        "-C",
+        "-c",
+        "--git-dir",
+        "--work-tree",
+        "--namespace",
+        "--config-env",
+        "--attr-source",
+        "--super-prefix",
+        "--shallow-file",
+    ];
     let mut at = 1;
     loop {
         match words.get(at)?.known()? {

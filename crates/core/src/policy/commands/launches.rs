@@ -154,6 +154,14 @@ pub(in crate::policy) fn launches(
         return git_launches(call, named);
     }
     let launching = PROGRAMS.iter().find(|program| program.names.contains(&name))?;
+    // `tar cIf x a.tar f`: without a dash, every letter is an option, and the values follow.
+    let bundle =
+        words.get(1).and_then(Word::known).filter(|_| named <= 1 && launching.names.contains(&"tar"));
+    if let Some(bundle) = bundle.filter(|bundle| !bundle.starts_with('-'))
+        && bundle.contains(|letter| launching.letters.contains(letter))
+    {
+        return Some(format!("the option {bundle} runs or sends something, and was not named"));
+    }
     launching.option_among(words.get(named.max(1)..)?)
 }
 
@@ -217,7 +225,7 @@ impl Launching {
         if single {
             return self.long.iter().any(|long| name == *long || name.strip_prefix('-') == Some(long));
         }
-        name.len() > 3
+        name.len() > 2
             && name.starts_with("--")
             && self.long.iter().any(|long| long.starts_with(name) || name.starts_with(long))
     }
@@ -248,6 +256,14 @@ mod tests {
     fn an_option_that_runs_or_sends_is_known_however_it_is_written() {
         for (line, named) in [
             ("git push --exe=./x origin", 2),
+            ("git push --e=./x .", 2),
+            ("git push --r ./x .", 2),
+            ("git clone --u=./x a b", 2),
+            ("git fetch --u ./x .", 2),
+            ("git rebase --e ./x main", 2),
+            ("tar cIf ./y a.tar f", 1),
+            ("tar xFf ./y a.tar", 1),
+            ("tar If ./y a.tar f", 1),
             ("git push --receive-pack ./x origin", 2),
             ("git fetch --upload-pac=./x origin", 2),
             ("git clone -qu ./x a b", 2),
@@ -294,6 +310,9 @@ mod tests {
             ("tar -czf a.tar.gz src", 1),
             ("tar -xf INDEX.tar", 1),
             ("tar -xfINDEX.tar", 1),
+            ("tar cf INDEX.tar f", 1),
+            ("tar xzf a.tgz", 1),
+            ("tar cIf ./y a.tar f", 2),
             ("make all -j4", 1),
             ("make -fExtra", 1),
             ("curl -sSL -o f https://example.org", 1),

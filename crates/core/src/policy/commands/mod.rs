@@ -31,7 +31,7 @@ pub(super) use interpreters::{hides_script, reads_input, runs_file};
 pub(super) use launches::launches;
 pub(super) use search::sought;
 pub(super) use table::Operands;
-pub(super) use writers::{writes, writes_beyond};
+pub(super) use writers::{names_its_reads, writes, writes_beyond};
 
 /// What harm a command can do.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -10,7 +10,7 @@ use charla_proto::{Word, WordKind};
 
 use super::writers_table::{Files, WRITERS, Writer};
 use super::written_words::{Place, awk, following, git, outputs, values_behind};
-use super::{Call, base_name, edits, expressions};
+use super::{Call, base_name, edits, expressions, launches, trusted_name};
 use crate::policy::Scope;
 use crate::policy::paths::is_free;
 
@@ -51,6 +51,18 @@ pub(in crate::policy) fn writes(words: &[Word], cwd: &Path, scope: &Scope) -> bo
     let call = Call { name, words, cwd, scope, walled: false };
     started_by(call).any(|(_, words)| writes(words, cwd, scope))
         || written(call).is_ok_and(|places| !places.is_empty())
+}
+
+/// True for a command that writes, and reads nothing that no word of it names: a program that is merely told where to write may
+/// read anything.
+pub(in crate::policy) fn names_its_reads(words: &[Word], cwd: &Path, scope: &Scope) -> bool {
+    let Some(name) = trusted_name(words) else { return false };
+    let named = match name {
+        "git" => launches(words, cwd, scope, 1).is_none(),
+        "dd" | "find" => true,
+        _ => WRITERS.iter().any(|writer| writer.names.contains(&name) && !writer.reads_more),
+    };
+    named && writes(words, cwd, scope)
 }
 
 /// What a program that starts others may start, by the place where it begins.
@@ -300,6 +312,7 @@ fn tar(call: Call<'_>) -> Result<Vec<Place>, String> {
         long_targets: if creates { &["--directory", "--file"] } else { &["--directory", "--one-top-level"] },
         unless: "",
         only_with: "",
+        reads_more: true,
     };
     // `tar xfC a.tar folder`: without a dash, the values follow in the order of the letters.
     let bundled = call.words.get(1).and_then(Word::known).filter(|text| !text.starts_with('-'));

@@ -35,6 +35,8 @@ pub(super) struct Writer {
     pub unless: &'static str,
     /// Where there are any, something is only written with one of these letters.
     pub only_with: &'static str,
+    /// It may read what none of its words names.
+    pub reads_more: bool,
 }
 
 impl Writer {
@@ -54,7 +56,13 @@ const fn row(names: &'static [&'static str], files: Files, valued: &'static str)
         long_targets: &[],
         unless: "",
         only_with: "",
+        reads_more: false,
     }
+}
+
+/// The same for a program that may read what none of its words names: a list, a script, settings of its own.
+const fn reader(names: &'static [&'static str], files: Files, valued: &'static str) -> Writer {
+    Writer { reads_more: true, ..row(names, files, valued) }
 }
 
 const INTO: &[&str] = &["--target-directory"];
@@ -63,17 +71,18 @@ pub(super) const WRITERS: &[Writer] = &[
     row(
         &[
             "tee", "rm", "rmdir", "unlink", "link", "sponge", "shred", "chown", "chgrp", "chattr", "mkfifo",
-            "mknod", "nano", "ed",
+            "mknod",
         ],
         Files::Every,
         "",
     ),
+    reader(&["nano", "ed"], Files::Every, ""),
     row(&["chmod"], Files::Every, ""),
     Writer { long_valued: &["--date", "--reference", "--time"], ..row(&["touch"], Files::Every, "drt") },
     Writer { long_valued: &["--mode"], ..row(&["mkdir"], Files::Every, "m") },
     Writer { long_valued: &["--size", "--reference"], ..row(&["truncate"], Files::Every, "sr") },
     Writer { long_valued: &["--length", "--offset"], ..row(&["fallocate"], Files::Every, "lo") },
-    row(&["ex", "vi", "vim", "nvim"], Files::Every, "cSuUiTWw"),
+    reader(&["ex", "vi", "vim", "nvim"], Files::Every, "cSuUiTWw"),
     Writer {
         long_targets: INTO,
         long_valued: &["--suffix", "--no-preserve", "--sparse"],
@@ -113,25 +122,25 @@ pub(super) const WRITERS: &[Writer] = &[
             "--timeout",
         ],
         targets: "T",
-        ..row(&["rsync"], Files::Moved, "efBM")
+        ..reader(&["rsync"], Files::Moved, "efBM")
     },
-    row(&["scp"], Files::Moved, "cDFiJloPSX"),
+    reader(&["scp"], Files::Moved, "cDFiJloPSX"),
     Writer {
         targets: "odr",
         long_targets: &["--output", "--directory", "--reject-file"],
         long_valued: &["--input", "--strip", "--fuzz", "--ifdef", "--prefix", "--suffix"],
-        ..row(&["patch"], Files::Every, "pFDVYgizB")
+        ..reader(&["patch"], Files::Every, "pFDVYgizB")
     },
     Writer {
         unless: "ctl",
         targets: "o",
         ..row(&["gzip", "gunzip", "bzip2", "bunzip2", "xz", "unxz", "zstd", "lz4"], Files::Every, "S")
     },
-    row(&["zip"], Files::First, "bnt"),
+    reader(&["zip"], Files::First, "bnt"),
     Writer {
         targets: "DFO",
         long_targets: &["--directory", "--file"],
-        ..row(&["cpio", "pax"], Files::Every, "")
+        ..reader(&["cpio", "pax"], Files::Every, "")
     },
     row(&["objcopy"], Files::Behind, "IOBFjRKNGWL"),
     Writer { targets: "d", unless: "lpZtv", ..row(&["unzip"], Files::Behind, "P") },
@@ -139,8 +148,8 @@ pub(super) const WRITERS: &[Writer] = &[
     Writer { targets: "f", long_targets: &["--prefix"], ..row(&["csplit"], Files::None, "bn") },
     row(&["uniq"], Files::Behind, "fsw"),
     row(&["xxd"], Files::Behind, "cglosR"),
-    row(&["script"], Files::Every, "cEIOBTmo"),
-    Writer { only_with: "i", ..row(&["perl", "ruby"], Files::Every, "eEIMmr") },
+    reader(&["script"], Files::Every, "cEIOBTmo"),
+    Writer { only_with: "i", ..reader(&["perl", "ruby"], Files::Every, "eEIMmr") },
     Writer {
         targets: "o",
         long_targets: &["--output"],
@@ -162,7 +171,7 @@ pub(super) const WRITERS: &[Writer] = &[
             "--libcurl",
         ],
         long_valued: &["--request", "--header", "--data", "--user", "--user-agent", "--url", "--form"],
-        ..row(&["curl"], Files::Fetched, "AbCdeEFHKmPQrtTuUwxXyYz")
+        ..reader(&["curl"], Files::Fetched, "AbCdeEFHKmPQrtTuUwxXyYz")
     },
     Writer {
         targets: "OoaP",
@@ -174,6 +183,6 @@ pub(super) const WRITERS: &[Writer] = &[
             "--save-cookies",
         ],
         long_valued: &["--header", "--user-agent", "--post-data", "--user", "--password"],
-        ..row(&["wget"], Files::Fetched, "eBitTwQlARDIXU")
+        ..reader(&["wget"], Files::Fetched, "eBitTwQlARDIXU")
     },
 ];

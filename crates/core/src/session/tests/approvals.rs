@@ -303,3 +303,17 @@ async fn a_rule_that_no_longer_holds_when_its_call_begins_allows_nothing() {
     assert_eq!(run.end().await, TurnEnd::Finished);
     assert_eq!(*run.world.ran.lock().unwrap(), ["question 1", "write 2"]);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_call_knows_whether_a_person_agreed_to_it_or_a_rule_allowed_it() {
+    let calls = vec![("write", 1), ("write", 2), ("write", 1), ("read", 5)];
+    let mut run = Run::new(vec![Answer::Calls(calls), Answer::Text("done")], true);
+    run.prompt("go").await;
+    let (first, second) = (run.asked().await, run.asked().await);
+    run.session.answer(&second, Outcome::ProceedOnce, "anna").await.unwrap();
+    // The third is the first again, which is answered by what was said of that.
+    run.session.answer(&first, Outcome::ProceedAlways, "anna").await.unwrap();
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    assert_eq!(run.world.ran.lock().unwrap().len(), 4);
+    assert_eq!(run.world.agreed.lock().unwrap().len(), 2, "{:?}", run.world.agreed);
+}

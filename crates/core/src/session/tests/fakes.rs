@@ -59,6 +59,8 @@ pub(crate) struct World {
     pub(super) requests: Mutex<Vec<GenerateRequest>>,
     pub(crate) journal: Mutex<Vec<Record>>,
     pub(super) ran: Mutex<Vec<String>>,
+    /// Of which of those a person was told to have agreed.
+    pub(super) agreed: Mutex<Vec<String>>,
     /// How many more records the journal takes before the process "dies".
     pub(super) room: Mutex<Option<usize>>,
     pub(super) calls: Mutex<u32>,
@@ -300,6 +302,9 @@ impl Invocation for FakeInvocation {
     fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput> {
         Box::pin(async move {
             self.world.ran.lock().unwrap().push(self.plan.title.clone());
+            if cx.agreed {
+                self.world.agreed.lock().unwrap().push(self.plan.title.clone());
+            }
             (cx.live)("working");
             let error = |kind, message: &str| ToolOutput::failed(ToolError::new(kind, message));
             match self.plan.tool.as_str() {

@@ -59,6 +59,10 @@ pub(super) fn matches(cwd: &Path, pattern: &str) -> Option<Vec<PathBuf>> {
             found.iter_mut().for_each(|path| path.push(&name));
             continue;
         }
+        // Classes are the shell's own.
+        if ["[:", "[.", "[="].iter().any(|class| part.contains(class)) {
+            return None;
+        }
         let glob = globset::GlobBuilder::new(&plain_braces(part))
             .literal_separator(true)
             .build()

@@ -4,6 +4,7 @@
 mod history;
 mod links;
 mod modules;
+mod remotes;
 mod repository;
 mod toolchain;
 
@@ -161,8 +162,14 @@ impl Disk {
             "sort" | "shuf" => {
                 let written =
                     operands.iter().zip(operands.iter().skip(1)).filter(|(option, _)| option.text == "-o");
-                for word in written.filter_map(|(_, word)| word.known()) {
-                    self.write(cwd, Path::new(word));
+                let glued = |word: &Word| {
+                    let value =
+                        ["--output=", "-o"].iter().find_map(|option| word.known()?.strip_prefix(option));
+                    value.filter(|value| !value.is_empty()).map(str::to_owned)
+                };
+                let next = written.filter_map(|(_, word)| word.known().map(str::to_owned));
+                for path in next.chain(operands.iter().filter_map(glued)).collect::<Vec<_>>() {
+                    self.write(cwd, Path::new(&path));
                 }
             }
             "cp" | "mv" => self.carried(operands, cwd, command),
@@ -194,17 +201,34 @@ impl Disk {
         if let Some(reason) = history::doubt(words, &real) {
             self.unclear(command, &reason);
         }
+        if let Some(reason) = remotes::doubt(words, &real) {
+            self.unclear(command, reason);
+        }
     }
 
     /// A word that may be a path, or an option with one in it.
     fn operand(&mut self, name: &str, cwd: &Path, word: &str) {
-        let path = match word.strip_prefix('-') {
+        match word.strip_prefix('-') {
+            None => self.named(name, cwd, word),
             Some(option) => match option.split_once('=') {
-                Some((_, value)) => value,
-                None => return,
+                Some((_, value)) => self.named(name, cwd, value),
+                // The value may be glued to one of several letters.
+                None if !option.starts_with('-') => {
+                    let values = option.char_indices().skip(1).filter_map(|(at, _)| option.get(at..));
+                    for value in values.map(|value| value.trim_start_matches('@')) {
+                        let is_there = walk(cwd).join(value).symlink_metadata().is_ok();
+                        if is_there || value.contains('/') {
+                            self.named(name, cwd, value);
+                        }
+                    }
+                }
+                None => {}
             },
-            None => word,
-        };
+        }
+    }
+
+    /// A path that a command is given.
+    fn named(&mut self, name: &str, cwd: &Path, path: &str) {
         if path.is_empty() {
             return;
         }
@@ -229,6 +253,11 @@ impl Disk {
             return self.unclear(command, &format!("{} names too many files to be looked at", word.text));
         };
         let edits = EDITORS.contains(&name) || name == "sed" && edits_in_place(operands);
+        let ended = operands.iter().take_while(|other| !std::ptr::eq(*other, word));
+        let ended = ended.into_iter().any(|word| word.known() == Some("--"));
+        if let Some(path) = paths.iter().find(|path| !ended && path.to_string_lossy().starts_with('-')) {
+            self.unclear(command, &format!("the file {} would be taken for an option", path.display()));
+        }
         for path in paths {
             if edits {
                 self.found.push(Effect::Write { path: join_path(cwd, &path) });
