@@ -16,6 +16,7 @@ use crate::metrics::Metrics;
 use crate::oidc::Oidc;
 use crate::people::People;
 use crate::places::Places;
+use crate::probe::Probe;
 use crate::rate::Rate;
 use crate::repeats::Repeats;
 
@@ -29,6 +30,8 @@ const BEGINNINGS: (f64, f64) = (30.0, 1.0);
 const AT_ONCE: usize = 64;
 /// Streams of events that one user may have open.
 const STREAMS: usize = 64;
+/// Sessions that are read at the same time: each may be large.
+const READS: usize = 8;
 /// Large outputs that are fetched at the same time: each may be in memory as a whole.
 const OUTPUTS: usize = 2;
 
@@ -43,6 +46,7 @@ pub(crate) struct App {
     pub(crate) arrivals: Arrivals,
     pub(crate) audit: Audit,
     pub(crate) limits: RateLimits,
+    pub(crate) probe: Probe,
     /// What running steps at other nodes show, where there are others.
     pub(crate) live: Option<Live>,
     /// What several nodes share, where they do.
@@ -63,6 +67,8 @@ pub(crate) struct RateLimits {
     pub(crate) bodies: Bodies,
     pub(crate) at_once: Places,
     pub(crate) streams: Places,
+    /// Sessions that are read at the same time, whole or a page of them; further ones wait.
+    pub(crate) reads: Semaphore,
     /// Large outputs that are brought here from a database at the same time.
     pub(crate) outputs: Semaphore,
 }
@@ -78,6 +84,7 @@ impl Default for RateLimits {
             bodies: Bodies::default(),
             at_once: Places::new(AT_ONCE),
             streams: Places::new(STREAMS),
+            reads: Semaphore::new(READS),
             outputs: Semaphore::new(OUTPUTS),
         }
     }

@@ -139,6 +139,18 @@ impl Bodies {
 mod tests {
     use super::*;
 
+    #[tokio::test(start_paused = true)]
+    async fn a_body_that_takes_too_long_to_arrive_is_given_up_and_its_room_is_free_again() {
+        let bodies = Bodies::default();
+        let piece = futures_util::stream::iter([Ok::<_, std::io::Error>(Bytes::from_static(b"{"))]);
+        let never = futures_util::stream::StreamExt::chain(piece, futures_util::stream::pending());
+        let began = tokio::time::Instant::now();
+        let late = bodies.collect("a", Body::from_stream(never), BodyLimit::SIGN_IN).await;
+        assert_eq!(late.err().map(|problem| problem.status), Some(StatusCode::REQUEST_TIMEOUT));
+        assert_eq!(began.elapsed(), BodyLimit::SIGN_IN.patience);
+        assert!(bodies.taken.lock().unwrap().is_empty());
+    }
+
     #[tokio::test]
     async fn bodies_take_no_more_room_than_there_is_and_give_it_back() {
         let bodies = Bodies { each: 10, all: 15, taken: Arc::default() };

@@ -11,6 +11,7 @@ use http::request::Parts;
 use http::{HeaderMap, Request, StatusCode, header};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde_json::Value;
 
 use crate::access::{Caller, Credential, network, unauthorized};
 use crate::accounts::{AccountError, Book, Right, Role};
@@ -52,6 +53,16 @@ impl Call {
         let mut about = audit::told(route.takes, &self.body);
         about.extend(self.path.iter().map(|(name, value)| (name.clone(), audit::shown(value))));
         Entry { who: self.who(), from: from.to_string(), what: route.name.to_owned(), about }
+    }
+
+    /// What the log says about the question that this request answers; nothing where it answers none, or none that waits.
+    async fn question(&self, entry: &Entry) -> Vec<(String, Value)> {
+        let approval = entry.about.get("approval").and_then(Value::as_str).unwrap_or_default();
+        let Some((session, _)) = approval.rsplit_once(':') else { return Vec::new() };
+        let Ok(snapshot) = self.owner.hub.snapshot(session).await else { return Vec::new() };
+        let mut asked = snapshot.calls.iter().filter_map(|call| call.approval.as_ref());
+        let asked = asked.find(|it| it.asked.approval == approval && it.answer.is_none());
+        asked.map(|it| audit::question(&it.asked.confirmation).to_vec()).unwrap_or_default()
     }
 
     /// Who the log says it was: nobody where anybody may ask.
@@ -303,7 +314,8 @@ async fn act(
     client: IpAddr,
     is_secret: bool,
 ) -> Result<Response, Problem> {
-    let (app, entry) = (call.app.clone(), call.entry(route, client));
+    let (app, mut entry) = (call.app.clone(), call.entry(route, client));
+    entry.about.extend(call.question(&entry).await);
     let number = write(&app, entry.clone()).await?;
     let work = async move {
         let done = tokio::spawn(once(call, handle, is_secret)).await;

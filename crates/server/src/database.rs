@@ -48,6 +48,26 @@ create table charla.files (
     primary key (person, name)
 );
 ",
+        // What users spend changes with every answer: in rows of their own nobody waits for another's. `by` is whoever wrote last, so that a
+        // statement that is sent again finds what it has done.
+        "
+create table charla.purses (
+    person text primary key,
+    version bigint not null,
+    by text not null,
+    purse text not null,
+    at timestamptz not null default clock_timestamp()
+);
+create index on charla.purses (at);
+create table charla.spending (
+    person text not null,
+    day bigint not null,
+    model text not null,
+    tokens bigint not null,
+    usd double precision not null,
+    primary key (person, day, model)
+);
+",
     ],
 };
 

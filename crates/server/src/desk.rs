@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use charla::{Environment, Failure};
 use charla_store::Database;
@@ -16,6 +17,10 @@ use crate::{SharedDatabase, connect, server_folder};
 
 /// Where the log says such changes come from.
 const FROM: &str = "command line";
+
+/// How often the log is tried that does not take what came of a change, and the pause before each.
+const TRIES: usize = 10;
+const PAUSE: Duration = Duration::from_secs(1);
 
 /// A change of somebody's account.
 #[derive(Clone, Debug)]
@@ -133,7 +138,23 @@ impl AccountDesk {
             Err(error) => entry.result(number, Err(&Problem::from(error))),
         };
         self.audit.write_result(result).await;
-        changed.map(drop)
+        let is_told = self.tell_rest().await;
+        match changed {
+            Ok(_) if !is_told => Err(AccountError::Untold),
+            changed => changed.map(drop),
+        }
+    }
+
+    /// Waits a while until the log has what came of a change: nobody writes it after this process. Whether it has.
+    async fn tell_rest(&self) -> bool {
+        for _ in 0..TRIES {
+            if self.audit.is_told() {
+                return true;
+            }
+            tokio::time::sleep(PAUSE).await;
+            self.audit.tell_rest().await;
+        }
+        self.audit.is_told()
     }
 
     /// Lets go of the database. One that only looked is forgotten with its lease where that fails.
@@ -198,6 +219,24 @@ mod tests {
         assert_eq!(lines[2]["about"], json!({"password": "(set)", "user": "anna"}));
         assert!(lines.iter().all(|line| line["who"] == "web" && line["from"] == "command line"));
         assert!(!text.contains("argon2") && !text.contains("long one"), "{text}");
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_result_that_the_log_does_not_take_is_tried_again_before_the_process_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = audit::path_in(folder.path());
+        std::fs::create_dir(&path).unwrap();
+        let desk = AccountDesk::new(folder.path(), None);
+        let result = Edit::Remove.entry("anna").result(1, Ok(Outcome::done(204, None)));
+        desk.audit.write_result(result).await;
+        assert!(!desk.tell_rest().await);
+        let mend = async {
+            tokio::time::sleep(PAUSE * 2).await;
+            std::fs::remove_dir(&path).unwrap();
+        };
+        let (is_told, ()) = tokio::join!(desk.tell_rest(), mend);
+        assert!(is_told);
+        assert_eq!(verify_audit(&path).unwrap(), Ok(1));
     }
 
     #[tokio::test]

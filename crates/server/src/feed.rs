@@ -26,16 +26,20 @@ use crate::access::Credential;
 use crate::accounts::Book;
 use crate::app::App;
 use crate::call::Call;
-use crate::hub::Watcher;
+use crate::hub::{Running, Watcher};
 use crate::live::{Following, Live, Shown};
 use crate::metrics::Open;
 use crate::overview::{Overview, SHOWN};
+use crate::pages::{self, Page};
 use crate::people::User;
 use crate::places::Place;
 use crate::shared::{shared_with, together};
 
 /// How often a client is told that the connection lives.
 const HEARTBEAT: Duration = Duration::from_secs(15);
+
+/// How many records are read at once; more of them, when these are told.
+const PAGE: usize = 64;
 
 /// How often it is looked whether something of what others shared has changed.
 const SHARED_LOOK: Duration = Duration::from_secs(1);
@@ -103,6 +107,14 @@ struct SessionFeed {
 }
 
 impl SessionFeed {
+    /// Follows the session that runs here from what was told last; false when it has ended.
+    async fn go_live(&mut self, running: &Arc<Running>) -> bool {
+        let Some(events) = running.session.handle.subscribe_from(self.seen).await else { return false };
+        self.live = Some((events, running.watch()));
+        (self.changes, self.elsewhere, self.early) = (None, None, None);
+        true
+    }
+
     /// Follows what it shows at the node that runs it, if another one does.
     fn look_at(&mut self, node: Option<&str>, live: Option<&Live>) {
         match node.zip(live) {
@@ -240,11 +252,14 @@ impl Feed {
         let Some(session) = self.session.as_mut().filter(|session| session.live.is_none()) else {
             return true;
         };
-        if let Some(running) = session.owner.hub.running(&session.id)
-            && let Some(events) = running.session.handle.subscribe_from(session.seen).await
+        let running = session.owner.hub.running(&session.id);
+        let is_far = match &running {
+            Some(running) => is_far_behind(running, session.seen).await,
+            None => false,
+        };
+        if let Some(running) = running.as_ref().filter(|_| !is_far)
+            && session.go_live(running).await
         {
-            session.live = Some((events, running.watch()));
-            (session.changes, session.elsewhere, session.early) = (None, None, None);
             return true;
         }
         let changes = session.changes.get_or_insert_with(|| session.owner.lookout.subscribe());
@@ -252,14 +267,25 @@ impl Feed {
         let entry = overview.sessions.iter().find(|entry| entry.summary.session == session.id);
         session.look_at(entry.and_then(|entry| entry.node.as_deref()), self.viewer.app.live.as_ref());
         let size = entry.map(|entry| entry.summary.size);
-        if session.size.is_some() && session.size == size {
+        if session.size.is_some() && session.size == size && !is_far {
             return true;
         }
         let Ok(sessions) = session.owner.hub.charla().sessions() else { return false };
-        match sessions.records_after(&session.id, session.seen).await {
-            Ok(records) => {
-                session.seen = records.last().map_or(session.seen, |last| last.seq);
-                self.ready.extend(records.iter().map(record_event));
+        let _reading = self.viewer.app.limits.reads.acquire().await;
+        match pages::read(&sessions, &session.id, session.seen, PAGE).await {
+            Ok(Page { lines, more }) => {
+                if let Some(running) = running.filter(|_| lines.is_empty())
+                    && session.go_live(&running).await
+                {
+                    return true;
+                }
+                session.seen = lines.last().map_or(session.seen, |last| last.seq);
+                self.ready.extend(lines.iter().map(|line| event("record", Some(line.seq), &line.json)));
+                if more {
+                    // The rest is read when this is told.
+                    session.size = None;
+                    return true;
+                }
                 let early = session.early.take().filter(|early| early.after <= session.seen);
                 self.ready.extend(early.iter().flat_map(|early| turn_events(early)));
                 // Without an entry in the overview yet, the next one tells.
@@ -296,6 +322,12 @@ impl Feed {
             }
         }
     }
+}
+
+/// Whether a session that runs here has more to tell than is read at once: that is read a page at a time.
+async fn is_far_behind(running: &Running, seen: u64) -> bool {
+    let last = running.session.handle.snapshot().await.map_or(0, |(snapshot, _)| snapshot.seq);
+    last.saturating_sub(seen) > PAGE as u64
 }
 
 /// What is heard of a session.

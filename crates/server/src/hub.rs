@@ -11,6 +11,7 @@ mod slots;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use charla::models::Prices;
 use charla::session::{Arrival, SessionBundle, SessionError, Sessions};
@@ -61,13 +62,16 @@ pub(crate) struct Hub {
     kept: Option<Kept>,
     /// The user's sessions by what they were given before.
     before: Before,
+    /// Nothing is opened here any more: the user was given something else, or has no account.
+    is_over: AtomicBool,
 }
 
 impl Hub {
     pub(crate) fn new(charla: Charla, meter: Meter, kept: Option<Kept>) -> Self {
         let rooms = Rooms::new(charla.environment().guest.is_some());
         let (slots, pulse, before) = (Slots::default(), watch::Sender::new(0), Before::default());
-        Self { charla, meter, slots, pulse, rooms, kept, before }
+        let is_over = AtomicBool::new(false);
+        Self { charla, meter, slots, pulse, rooms, kept, before, is_over }
     }
 
     pub(crate) fn charla(&self) -> &Charla {
@@ -231,6 +235,13 @@ impl Hub {
             Err(_) => self.slots.forget(id, &slot),
         }
         self.beat();
+        if let Ok(running) = &opened
+            && self.is_over.load(Ordering::SeqCst)
+        {
+            // Whoever ended this may not have seen it, which was being opened.
+            running.stop(self.meter.user());
+            return Err(over());
+        }
         opened
     }
 
@@ -269,7 +280,7 @@ impl Hub {
 
     /// Asks something of a session, wherever it runs; where nobody has it open, it is opened here.
     pub(crate) async fn request(self: &Arc<Self>, id: &str, request: Request) -> Result<Reply, Problem> {
-        let is_new = self.admit(id, &request.command).await?;
+        let is_new = self.admit(id, &request.command).await.map_err(Problem::before_anything)?;
         let replied = self.ask(id, request).await;
         if is_new && replied.is_err() {
             self.release(id).await;
@@ -290,7 +301,8 @@ impl Hub {
                 None => match self.post(id, &request).await? {
                     Some(reply) => reply,
                     None => {
-                        self.go_on(id, &request).await?;
+                        // The session has not heard the command yet.
+                        self.go_on(id, &request).await.map_err(Problem::before_anything)?;
                         continue;
                     }
                 },
@@ -401,11 +413,22 @@ impl Hub {
         }
     }
 
+    /// The same for good: what is being opened at this moment ends, too.
+    pub(crate) fn end(&self) {
+        self.is_over.store(true, Ordering::SeqCst);
+        self.stop();
+    }
+
     /// Ends every session after its turn. What waits for a person waits for the next process.
     pub(crate) async fn close(&self) {
         let running = self.all_running();
         futures_util::future::join_all(running.iter().map(|running| running.session.close())).await;
     }
+}
+
+fn over() -> Problem {
+    Problem::new(StatusCode::CONFLICT, "conflict", "the account was changed meanwhile")
+        .with_hint("the session is being closed; send it again")
 }
 
 fn no_folder(folder: &Path) -> Problem {

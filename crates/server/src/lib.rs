@@ -30,8 +30,10 @@ mod openapi;
 mod outgoing;
 mod overview;
 mod page;
+mod pages;
 mod people;
 mod places;
+mod probe;
 mod problem;
 mod rate;
 mod repeats;
@@ -52,7 +54,7 @@ use tokio::net::TcpListener;
 
 pub use access::Proxy;
 use access::{Access, Cookie, Secret};
-use accounts::{Accounts, DatabaseAccounts, FileAccounts, OWNER};
+use accounts::{Accounts, Book, DatabaseAccounts, FileAccounts, OWNER};
 use app::{App, RateLimits};
 use arrivals::Arrivals;
 use audit::Audit;
@@ -66,6 +68,7 @@ use metrics::Metrics;
 use oidc::Oidc;
 pub use oidc::OidcOptions;
 use people::People;
+use probe::Probe;
 use repeats::Repeats;
 use shelf::{Seal, SealError, Shelf, ShelfError};
 use tls::Certificate;
@@ -96,6 +99,8 @@ pub struct ServeOptions {
     pub oidc: Option<OidcOptions>,
     /// Where several nodes keep sessions; this user's files when left out.
     pub database: Option<SharedDatabase>,
+    /// The folder whose folders every administrator may give to users; without it only this machine's own user gives any.
+    pub workspaces: Option<PathBuf>,
 }
 
 /// A server that listens.
@@ -130,26 +135,30 @@ impl Server {
             Some(database) => Arc::new(DatabaseAccounts::new(database.clone())),
             None => Arc::new(FileAccounts::new(&folder)),
         };
-        accounts.fresh().await.map_err(kept)?;
+        let book = accounts.fresh().await.map_err(kept)?;
+        must_not_be_imitable(options.proxy.as_ref(), &book)?;
         let metrics = Arc::<Metrics>::default();
-        let seal = options.database.as_ref().map(|shared| seal(shared, &folder)).transpose()?;
-        let repeats = Repeats::new(database.clone().zip(seal.as_ref().map(Seal::requests)));
+        let seal = options.database.as_ref().map(|shared| seal(shared, &folder)).transpose()?.map(Arc::new);
+        let repeats = Repeats::new(database.clone().zip(seal.as_deref().map(Seal::requests)));
+        let oidc = options.oidc.clone().map(|oidc| Oidc::new(oidc, seal.clone())).transpose()?;
         let shelf = database.clone().zip(seal).map(|(database, seal)| Arc::new(Shelf::new(database, seal)));
         let token = shared_token(shelf.as_deref(), &folder).await?;
         let people =
             People::new(charla, accounts, metrics.clone(), &folder, database.clone()).with_shelf(shelf);
-        let people = Arc::new(people);
+        let workspaces = options.workspaces.as_deref().map(real_folder).transpose()?;
+        let people = Arc::new(people.with_workspaces(workspaces));
         let proxy = options.proxy.clone();
         let access = Access::new(people.clone(), &token, cookie, proxy);
         let app = App {
             access,
             names,
             metrics,
-            oidc: options.oidc.clone().map(Oidc::new).transpose()?,
+            oidc,
             repeats,
             arrivals: Arrivals::new(database.clone()),
             audit: Audit::new(&folder, database.as_ref()),
             limits: RateLimits::default(),
+            probe: Probe::default(),
             live: database.clone().map(|database| Live::new(database, people.clone())),
             people,
             database,
@@ -224,6 +233,21 @@ pub fn server_folder(environment: &Environment) -> Result<PathBuf, Failure> {
 
 fn no_home() -> Failure {
     Failure::config("there is no home directory to keep sign-ins in").with_hint("set CHARLA_HOME")
+}
+
+/// An error where users could speak in the place of the proxy that says who somebody is.
+fn must_not_be_imitable(proxy: Option<&Proxy>, book: &Book) -> Result<(), Failure> {
+    let why = "the trusted proxy names users and has an address of this machine, as the commands of users with a network have";
+    match proxy.is_some_and(|proxy| proxy.is_imitable(book)) {
+        true => Err(Failure::config(why).with_hint(access::HOW_TO_TELL_APART)),
+        false => Ok(()),
+    }
+}
+
+/// A folder by its real path.
+fn real_folder(folder: &Path) -> Result<PathBuf, Failure> {
+    let real = folder.canonicalize().ok().filter(|real| real.is_dir());
+    real.ok_or_else(|| Failure::input(format!("{} is no folder", folder.display())))
 }
 
 /// The key of what users keep in a database.

@@ -34,7 +34,7 @@ use crate::tls::Certificate;
 
 /// How many connections there may be; further ones wait to be taken.
 const CONNECTIONS: usize = 1024;
-/// How many of them one address may have: others find a place always.
+/// How many of them one address may have, if it is not that of a trusted proxy: others find a place always.
 const OF_ONE_ADDRESS: usize = CONNECTIONS * 3 / 4;
 /// How long a request's head may take.
 const HEAD_PATIENCE: Duration = Duration::from_secs(10);
@@ -71,7 +71,14 @@ pub(crate) async fn serve(listening: Listening, app: Arc<App>, router: Router, s
                 }
             },
         };
-        let Some(place) = addresses.take(&network(peer.ip())) else { continue };
+        // Behind a proxy are many: each has limits as a user.
+        let place = match app.access.is_proxy(peer.ip()) {
+            true => None,
+            false => match addresses.take(&network(peer.ip())) {
+                Some(place) => place,
+                None => continue,
+            },
+        };
         let _ = stream.set_nodelay(true);
         let encryption = certificate.as_ref().map(Certificate::acceptor);
         let (app, router, watcher) = (app.clone(), router.clone(), graceful.watcher());
@@ -167,5 +174,36 @@ impl<S: AsyncWrite + Unpin> Outgoing<S> for Patience {
             .get_or_insert_with(|| Box::pin(tokio::time::sleep_until(Instant::now() + WRITE_PATIENCE)));
         ready!(stalled.as_mut().poll(cx));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
+
+    use super::*;
+
+    #[tokio::test(start_paused = true)]
+    async fn a_client_that_takes_nothing_for_too_long_is_given_up_and_a_slow_one_is_not() {
+        const ROOM: usize = 16;
+        let (near, mut far) = duplex(ROOM);
+        let mut connection = Connection::<_, Patience>::new(near);
+        let begin = Instant::now();
+        let writing = async {
+            let all = connection.write_all(&[b'x'; 4 * ROOM]).await;
+            (all, connection)
+        };
+        let reading = async {
+            for _ in 0..3 {
+                sleep(WRITE_PATIENCE * 9 / 10).await;
+                far.read_exact(&mut [0; ROOM]).await.unwrap();
+            }
+        };
+        let ((written, mut connection), ()) = tokio::join!(writing, reading);
+        written.unwrap();
+        assert!(begin.elapsed() > 2 * WRITE_PATIENCE, "it took something each time");
+        let stalled = Instant::now();
+        let given_up = connection.write_all(b"x").await.unwrap_err();
+        assert_eq!((given_up.kind(), stalled.elapsed()), (io::ErrorKind::TimedOut, WRITE_PATIENCE));
     }
 }

@@ -8,7 +8,7 @@ use charla::Charla;
 use charla::models::Prices;
 use charla_proto::{Command, Fact, Record, Spent, UsageMetadata};
 
-use crate::accounts::{Account, AccountError, Accounts, Book, OWNER, Role, Whose, now};
+use crate::accounts::{Account, AccountError, Accounts, Answered, Book, OWNER, Role, Whose, now};
 use crate::metrics::Metrics;
 use crate::problem::Problem;
 pub(crate) use window::Window;
@@ -74,7 +74,7 @@ impl Meter {
         let known = known.as_ref().and_then(|book| book.account_of(&self.whose));
         let is_new = !known.is_some_and(|account| account.reserved.holds(session));
         let wanted = session.to_owned();
-        self.change(move |account| account.reserve(&wanted, asked)).await?;
+        self.change(move |account| account.reserve(&wanted, asked), None).await?;
         Ok(is_new)
     }
 
@@ -91,20 +91,16 @@ impl Meter {
             Ok(())
         };
         // What could not be freed is so after a while.
-        let _ = self.change(released).await;
+        let _ = self.change(released, None).await;
     }
 
-    /// Changes the user's account. Whoever is called the same by now has another.
+    /// Changes what the user has spent and keeps. Whoever is called the same by now has another account.
     async fn change(
         &self,
         change: impl Fn(&mut Account) -> Result<(), AccountError> + Send + Sync + 'static,
+        answered: Option<Answered>,
     ) -> Result<Arc<Book>, AccountError> {
-        let whose = self.whose.clone();
-        let change = move |book: &mut Book| match book.has(&whose) {
-            true => change(book.account_mut(&whose.user)?),
-            false => Err(AccountError::Unknown(whose.user.clone())),
-        };
-        self.accounts.change(Box::new(change)).await
+        self.accounts.change_purse(self.whose.clone(), Box::new(change), answered).await
     }
 
     /// Takes a record of a session of the user's: counts what it says was spent, and keeps what the next answer may cost as long as a
@@ -151,7 +147,8 @@ impl Meter {
         let (in_turn, asked) = (counting.in_turn, counting.asked());
         let (tokens, usd) = (cost.input.saturating_add(cost.output), cost.usd);
         let of = session.to_owned();
-        let counted = self.change(move |account| {
+        let answered = Answered { model: cost.model.clone(), tokens, usd };
+        let counting = move |account: &mut Account| {
             account.spent = account.spent.on(now()).and(tokens, usd);
             account.reserved.release(&of);
             if in_turn && account.budget.is_limited() {
@@ -159,8 +156,8 @@ impl Meter {
                 let _ = account.reserve(&of, asked);
             }
             Ok(())
-        });
-        match counted.await {
+        };
+        match self.change(counting, Some(answered)).await {
             Ok(book) => book.account_of(&self.whose).is_none_or(|account| {
                 in_turn && account.budget.is_limited() && !account.reserved.holds(session)
             }),

@@ -77,6 +77,8 @@ pub(crate) struct People {
     database: Option<Database>,
     /// What users keep, where nodes share it.
     shelf: Option<Arc<Shelf>>,
+    /// The folder whose folders every administrator may give.
+    workspaces: Option<PathBuf>,
     /// Those with accounts who were here since the start.
     known: Mutex<HashMap<String, Arc<User>>>,
     /// The accounts as they were when it was looked who has lost one.
@@ -97,12 +99,22 @@ impl People {
         let owner = Arc::new(User::new(OWNER, Hub::new(charla, meter, None), None));
         let folder = folder.to_owned();
         let (known, seen) = (Mutex::default(), watch::Sender::default());
-        Self { owner, accounts, metrics, folder, database, shelf: None, known, seen }
+        Self { owner, accounts, metrics, folder, database, shelf: None, workspaces: None, known, seen }
     }
 
     /// The same, whose users keep their files there.
     pub(crate) fn with_shelf(self, shelf: Option<Arc<Shelf>>) -> Self {
         Self { shelf, ..self }
+    }
+
+    /// The same, where every administrator may give folders in this one.
+    pub(crate) fn with_workspaces(self, workspaces: Option<PathBuf>) -> Self {
+        Self { workspaces, ..self }
+    }
+
+    /// The folder whose folders every administrator may give.
+    pub(crate) fn workspaces(&self) -> Option<&Path> {
+        self.workspaces.as_deref()
     }
 
     /// What this server is known by among others that share a database.
@@ -146,7 +158,7 @@ impl People {
         let user = Arc::new(self.user(name, given));
         if let Some(before) = known.insert(name.to_owned(), user.clone()) {
             // They were given something else: what ran there ends, before anything else is asked of it.
-            before.hub.stop();
+            before.hub.end();
             user.hub.follows(before.hub.clone());
         }
         Some((user, account.role))
@@ -194,8 +206,10 @@ impl People {
         let Ok(book) = self.book() else { return };
         self.known().retain(|name, user| {
             let role = book.role(name).filter(|_| book.has(&user.whose()));
-            if role.is_none_or(|role| role < Role::Member) {
-                user.hub.stop();
+            match role {
+                None => user.hub.end(),
+                Some(Role::Viewer) => user.hub.stop(),
+                Some(Role::Member | Role::Admin) => {}
             }
             role.is_some()
         });

@@ -27,6 +27,9 @@ pub(crate) struct Problem {
     /// What the session itself said, where it refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reply: Option<Box<Reply>>,
+    /// Whether the request may have acted all the same: who sends it again would have it done twice.
+    #[serde(skip)]
+    pub(crate) may_have_acted: bool,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde hands in a reference")]
@@ -35,8 +38,15 @@ fn as_number<S: serde::Serializer>(status: &StatusCode, serializer: S) -> Result
 }
 
 impl Problem {
+    /// A problem. What failed for reasons of the server's own may have acted first, or in part; what was refused has not.
     pub(crate) fn new(status: StatusCode, kind: &'static str, detail: impl Into<String>) -> Self {
-        Self { status, kind, detail: detail.into(), hint: None, reply: None }
+        let may_have_acted = status.is_server_error();
+        Self { status, kind, detail: detail.into(), hint: None, reply: None, may_have_acted }
+    }
+
+    /// The same, where it is known that nothing was done.
+    pub(crate) fn before_anything(self) -> Self {
+        Self { may_have_acted: false, ..self }
     }
 
     pub(crate) fn with_hint(mut self, hint: impl Into<String>) -> Self {
@@ -154,7 +164,11 @@ impl From<&AccountError> for Problem {
             }
             AccountError::Budget(_) => return Self::spent(error.to_string()),
             AccountError::Asker => (StatusCode::UNAUTHORIZED, "unauthorized"),
-            AccountError::Audit(_) => (StatusCode::SERVICE_UNAVAILABLE, "audit"),
+            AccountError::Audit(_) => {
+                return Self::new(StatusCode::SERVICE_UNAVAILABLE, "audit", error.to_string())
+                    .before_anything();
+            }
+            AccountError::Untold => (StatusCode::SERVICE_UNAVAILABLE, "audit"),
             AccountError::Kept(_) => (StatusCode::SERVICE_UNAVAILABLE, "accounts"),
         };
         Self::new(status, kind, error.to_string())

@@ -121,6 +121,8 @@ fn number_of(line: &[u8]) -> Option<u64> {
 
 /// How many records are read at a time for whoever may be slow to take them.
 const BATCH: usize = 64;
+/// How many bytes of them, but for the last: records may be large.
+const BATCH_BYTES: usize = 1024 * 1024;
 
 /// The records that `open` gives. Each batch is read on a thread that is free again until the next is wanted.
 pub(crate) fn stream(open: impl FnOnce() -> Result<Tail, JournalError> + Send + 'static) -> RecordStream {
@@ -152,11 +154,13 @@ impl Tail {
     }
 
     fn batch(&mut self) -> io::Result<Vec<Record>> {
-        let mut batch = Vec::new();
+        let (mut batch, mut bytes) = (Vec::new(), 0);
         while batch.len() < BATCH
+            && bytes < BATCH_BYTES
             && let Some(record) = self.scan.next()?
         {
             batch.push(record);
+            bytes += self.scan.line.len();
         }
         Ok(batch)
     }

@@ -12,7 +12,8 @@ use charla_proto::{
     means_approval, own_text, own_words,
 };
 use charla_store::{Store, Sync};
-use futures_util::TryStreamExt;
+use futures_util::stream::BoxStream;
+use futures_util::{StreamExt, TryStreamExt};
 
 use super::error::SessionError;
 use super::export::ExportForm;
@@ -389,8 +390,14 @@ impl Sessions {
 
     /// Every record of the session of this id after number `after`.
     pub async fn records_after(&self, id: &str, after: u64) -> Result<Vec<Record>, SessionError> {
-        let records = self.store.read_after(id, after).try_collect().await;
-        records.map_err(|error| SessionError::of(id, error))
+        self.stream_after(id, after).try_collect().await
+    }
+
+    /// The same one by one: whoever stops early has read little more than they took.
+    pub fn stream_after(&self, id: &str, after: u64) -> BoxStream<'static, Result<Record, SessionError>> {
+        let session = id.to_owned();
+        let records = self.store.read_after(id, after);
+        records.map_err(move |error| SessionError::of(&session, error)).boxed()
     }
 
     /// The messages of a session, oldest first.

@@ -196,6 +196,12 @@ pub struct ServeArgs {
     /// alone.
     #[arg(long, value_name = "IP")]
     pub trusted_proxy: Option<IpAddr>,
+    /// A file with what the proxy shows in the header `X-Charla-Proxy-Secret`; without that it is not believed then.
+    #[arg(long, value_name = "FILE", requires = "trusted_proxy", value_hint = ValueHint::FilePath)]
+    pub proxy_secret: Option<PathBuf>,
+    /// The folder whose folders every administrator may give to users; without it only this machine's own user gives any.
+    #[arg(long, value_name = "FOLDER", value_hint = ValueHint::DirPath)]
+    pub workspaces: Option<PathBuf>,
 }
 
 /// What can be done with the accounts of a server.

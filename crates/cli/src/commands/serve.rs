@@ -32,6 +32,10 @@ pub fn run(args: ServeArgs, charla: &Charla, printer: &mut Printer) -> Result<()
 
 fn options(args: ServeArgs) -> Result<ServeOptions, Failure> {
     let proxy = args.trusted_proxy.map(Proxy::new);
+    let proxy = match (proxy, args.proxy_secret) {
+        (Some(proxy), Some(file)) => Some(proxy.with_secret(&file)?),
+        (proxy, _) => proxy,
+    };
     let proxy = match (proxy, args.forwarded_user) {
         (Some(proxy), Some(header)) => {
             let naming = proxy.naming_users(&header);
@@ -47,6 +51,7 @@ fn options(args: ServeArgs) -> Result<ServeOptions, Failure> {
         plain_http: args.plain_http,
         tls: args.tls_cert.zip(args.tls_key).map(|(certificate, key)| TlsFiles { certificate, key }),
         proxy,
+        workspaces: args.workspaces,
         database: args.database.map(|address| SharedDatabase { address, lease, key_file }),
         oidc: oidc.map(|(issuer, client_id)| OidcOptions { issuer, client_id, secret_file }),
     })

@@ -143,7 +143,7 @@ fn failure(error: AccountError) -> Failure {
         AccountError::Workspace { .. } => {
             Failure::input(message).with_hint("give a folder that is for this user alone")
         }
-        AccountError::Kept(_) | AccountError::Audit(_) => Failure::system(message),
+        AccountError::Kept(_) | AccountError::Audit(_) | AccountError::Untold => Failure::system(message),
         _ => Failure::input(message),
     }
 }

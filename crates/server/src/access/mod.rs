@@ -17,7 +17,7 @@ use crate::accounts::{Book, OWNER, Role, Whose, now};
 use crate::people::{People, User};
 use crate::problem::Problem;
 pub use proxy::Proxy;
-pub(crate) use proxy::network;
+pub(crate) use proxy::{HOW_TO_TELL_APART, network};
 pub(crate) use secrets::{Digest, Secret};
 pub(crate) use signing::Shown;
 
@@ -122,9 +122,30 @@ impl Access {
         if let Some(credential) = signed_in.next() {
             return Ok(credential);
         }
-        match self.proxy.as_ref().and_then(|proxy| proxy.user(headers, peer)) {
+        let proxy = self.proxy.as_ref();
+        match proxy.and_then(|proxy| proxy.user(headers, peer)) {
+            Some(_) if proxy.is_some_and(|proxy| proxy.is_imitable(book)) => {
+                Err(unauthorized("the proxy is not believed: users with a network could speak in its place"))
+            }
             Some(name) => Ok(Credential::Forwarded(name)),
             None => Err(unauthorized("nobody is signed in")),
+        }
+    }
+
+    /// True for the address of a proxy in front, where many come from.
+    pub(crate) fn is_proxy(&self, peer: IpAddr) -> bool {
+        self.proxy.as_ref().is_some_and(|proxy| proxy.is(peer))
+    }
+
+    /// An error where a network must not be given: who has one could speak in the place of the proxy.
+    pub(crate) fn must_allow_network(&self) -> Result<(), Problem> {
+        match self.proxy.as_ref().is_some_and(Proxy::can_be_imitated) {
+            false => Ok(()),
+            true => {
+                let detail =
+                    "whose commands have a network could speak in the place of the proxy that names users";
+                Err(Problem::new(StatusCode::CONFLICT, "proxy", detail).with_hint(HOW_TO_TELL_APART))
+            }
         }
     }
 

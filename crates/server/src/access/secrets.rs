@@ -47,6 +47,12 @@ impl fmt::Debug for Secret {
     }
 }
 
+impl fmt::Debug for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str("Digest")
+    }
+}
+
 impl Digest {
     pub(crate) fn of(secret: &str) -> Self {
         Self::of_bytes(secret.as_bytes())

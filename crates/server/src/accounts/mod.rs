@@ -8,6 +8,7 @@ mod database;
 mod file;
 mod overlap;
 mod passwords;
+mod purse;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -23,6 +24,7 @@ pub use budget::{Budget, Reserved, Spending, dollars};
 pub use database::DatabaseAccounts;
 pub use file::FileAccounts;
 pub use passwords::{Password, WeakPassword};
+pub use purse::{Answered, Purse, PurseChange};
 
 /// How much somebody may do. Each may what the ones before it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -224,6 +226,9 @@ pub enum AccountError {
     /// What is not in the audit log is not done.
     #[error("nothing was changed, because it cannot be written to the audit log: {0}")]
     Audit(#[source] io::Error),
+    /// It was done, and the audit log does not say so.
+    #[error("it was done, but what came of it could not be written to the audit log")]
+    Untold,
     /// The book cannot be read or written.
     #[error("the accounts cannot be kept: {0}")]
     Kept(#[from] io::Error),
@@ -242,6 +247,20 @@ pub trait Accounts: Send + Sync {
 
     /// Changes the book: the book as it is then. No other change comes between, of whichever process.
     fn change(&self, change: Change) -> BoxFuture<'_, Result<Arc<Book>, AccountError>>;
+
+    /// Changes what one account has spent and what is kept for it, and nothing else: the book as it is then. Where what each model has cost
+    /// is kept, too, `answered` is added to that.
+    fn change_purse(
+        &self,
+        whose: Whose,
+        change: PurseChange,
+        _answered: Option<Answered>,
+    ) -> BoxFuture<'_, Result<Arc<Book>, AccountError>> {
+        self.change(Box::new(move |book: &mut Book| match book.has(&whose) {
+            true => change(book.account_mut(&whose.user)?),
+            false => Err(AccountError::Unknown(whose.user.clone())),
+        }))
+    }
 }
 
 /// Who the machine's own user is in records and in the book. No account has this name.

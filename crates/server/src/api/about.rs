@@ -46,11 +46,16 @@ pub(crate) async fn ready(call: Call) -> Result<Response, Problem> {
     if call.app.database.as_ref().is_some_and(|database| !database.is_up()) {
         return Err(unavailable("the database cannot be reached; sessions wait for it".to_owned()));
     }
-    let listed = match call.app.people.owner.hub.charla().sessions() {
-        Ok(sessions) => sessions.list().await.map(|_| ()),
-        Err(error) => Err(error),
+    // Anybody may ask, as often as they like.
+    let look = async {
+        match call.app.people.owner.hub.charla().sessions() {
+            Ok(sessions) => sessions.list().await.is_ok(),
+            Err(_) => false,
+        }
     };
-    listed.map_err(|_| unavailable("sessions cannot be read".to_owned()))?;
+    if !call.app.probe.is_fine(look).await {
+        return Err(unavailable("sessions cannot be read".to_owned()));
+    }
     call::json(StatusCode::OK, &json!({ "status": "ok" }))
 }
 
@@ -116,6 +121,7 @@ pub(crate) async fn usage(call: Call) -> Result<Response, Problem> {
     let sessions = charla.sessions()?;
     let (mut total, mut models) = (Spent::default(), BTreeMap::<String, Spent>::new());
     let mut rows = Vec::new();
+    let _reading = call.app.limits.reads.acquire().await;
     for summary in sessions.list().await?.sessions.into_iter().take(SHOWN) {
         // Removed since it was listed, or without a beginning: it has cost nothing that is known.
         let Ok(story) = sessions.story(&summary.session, &prices).await else { continue };

@@ -7,13 +7,13 @@ use super::account::with_cookie;
 use crate::access::{Shown, unauthorized};
 use crate::attempts::SignedIn;
 use crate::call::Call;
-use crate::oidc::Oidc;
+use crate::oidc::{self, Begun, Oidc};
 use crate::problem::Problem;
 
-/// Which attempt a browser began. It comes back from another site, so `SameSite=Strict` would keep it away.
+/// What a browser began, sealed. It comes back from another site, so `SameSite=Strict` would keep it away.
 const COOKIE: &str = "charla-oidc";
 
-fn oidc(call: &Call) -> Result<&Oidc, Problem> {
+fn provider(call: &Call) -> Result<&Oidc, Problem> {
     call.app.oidc.as_ref().ok_or_else(|| Problem::not_found("no provider of identities is used here"))
 }
 
@@ -43,19 +43,17 @@ fn redirect(to: &str) -> Result<Response, Problem> {
 
 /// Sends the browser to the provider.
 pub(crate) async fn begin(call: Call) -> Result<Response, Problem> {
-    let (state, address) = oidc(&call)?.begin(way_back(&call)?).await?;
-    with_cookie(redirect(&address)?, &cookie(&call, &state, 600))
+    let Begun { sealed, address } = provider(&call)?.begin(way_back(&call)?).await?;
+    with_cookie(redirect(&address)?, &cookie(&call, &sealed, oidc::PATIENCE))
 }
 
 /// Takes the browser back, and signs in whoever the provider says it is.
 pub(crate) async fn callback(call: Call) -> Result<Response, Problem> {
-    let oidc = oidc(&call)?;
+    let provider = provider(&call)?;
     let state = call.query("state").unwrap_or_default();
-    if state.is_empty() || began(&call.head.headers) != Some(state.as_str()) {
-        return Err(unauthorized("this browser did not begin to sign in, or began again since"));
-    }
+    let began = began(&call.head.headers).unwrap_or_default();
     let code = call.query("code").ok_or_else(|| unauthorized("the provider of identities has said no"))?;
-    let identities = oidc.finish(&state, &code).await?;
+    let identities = provider.finish(began, &state, &code).await?;
     let book = call.app.people.fresh_book().await?;
     let known = identities.into_iter().find_map(|identity| {
         let whose = book.by_identity(&identity).and_then(|name| book.whose(name))?;

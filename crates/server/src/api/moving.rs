@@ -13,6 +13,7 @@ use crate::repeats::Answer;
 /// The whole session, to keep it elsewhere.
 pub(crate) async fn export(call: Call) -> Result<Response, Problem> {
     let id = call.part("id");
+    let _reading = call.app.limits.reads.acquire().await;
     call::json(StatusCode::OK, &freeing(&call, id, || call.user.hub.bundle(id)).await?)
 }
 

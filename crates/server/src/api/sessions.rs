@@ -6,8 +6,9 @@ use axum::response::Response;
 use charla::Begin;
 use charla_proto::{ApprovalMode, Command, Content, Request};
 use http::StatusCode;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::json;
+use serde_json::value::RawValue;
 
 use super::approvals::must_be_brief;
 use super::{done, freeing, nothing};
@@ -17,11 +18,12 @@ use crate::feed::{Feed, Viewer};
 use crate::forms;
 use crate::hub::NewSession;
 use crate::overview::{Entry, SHOWN};
+use crate::pages::{self, Page};
 use crate::problem::Problem;
 use crate::repeats::Answer;
 use crate::shared::everything;
 
-/// How many records are told at once.
+/// How many records are told at once, where they are not large.
 const PAGE: usize = 1000;
 
 #[derive(Deserialize)]
@@ -67,7 +69,7 @@ async fn begin(call: &Call, new: NewSession, prompt: Option<Content>) -> Result<
     let prompt = prompt.map(Command::prompt);
     let (hub, id) = (&call.user.hub, charla::new_id());
     if let Some(prompt) = &prompt {
-        hub.admit(&id, prompt).await?;
+        hub.admit(&id, prompt).await.map_err(Problem::before_anything)?;
     }
     let running = match hub.create(&id, new).await {
         Ok(running) => running,
@@ -133,17 +135,24 @@ pub(crate) async fn delete(call: Call) -> Result<Answer, Problem> {
 /// The session as it is.
 pub(crate) async fn snapshot(call: Call) -> Result<Response, Problem> {
     let id = call.part("id");
+    let _reading = call.app.limits.reads.acquire().await;
     call::json(StatusCode::OK, &call.owner.hub.snapshot(id).await?)
+}
+
+#[derive(Serialize)]
+struct Records {
+    records: Vec<Box<RawValue>>,
+    more: bool,
 }
 
 /// Records of the session.
 pub(crate) async fn records(call: Call) -> Result<Response, Problem> {
     let after = call.number("after")?.unwrap_or(0);
     let sessions = call.owner.hub.charla().sessions()?;
-    let mut records = sessions.records_after(call.part("id"), after).await?;
-    let more = records.len() > PAGE;
-    records.truncate(PAGE);
-    call::json(StatusCode::OK, &json!({ "records": records, "more": more }))
+    let _reading = call.app.limits.reads.acquire().await;
+    let Page { lines, more } = pages::read(&sessions, call.part("id"), after, PAGE).await?;
+    let records = lines.into_iter().map(|line| line.json).collect();
+    call::json(StatusCode::OK, &Records { records, more })
 }
 
 /// What happens in the session.

@@ -58,12 +58,25 @@ pub(super) async fn hashed(password: Option<String>) -> Result<Option<Password>,
     made.map(Some).map_err(|weak| Problem::bad_request(weak.to_string()))
 }
 
+/// A folder that whoever asks may give: this machine's own user nearly any, others those that were set aside for it.
 fn given(call: &Call, folder: &Path) -> Result<PathBuf, Problem> {
     if !folder.is_absolute() {
         return Err(Problem::bad_request(format!("{} is no whole path", folder.display())));
     }
-    let home = call.app.people.owner.hub.charla().environment().charla_home().unwrap_or_default();
-    Ok(workspace(folder, &home)?)
+    let people = &call.app.people;
+    let home = people.owner.hub.charla().environment().charla_home().unwrap_or_default();
+    let given = workspace(folder, &home)?;
+    let is_set_aside = || people.workspaces().is_some_and(|root| given != root && given.starts_with(root));
+    match call.user.id == people.owner.id || is_set_aside() {
+        true => Ok(given),
+        false => {
+            let hint = match people.workspaces() {
+                Some(root) => format!("give a folder in {}", root.display()),
+                None => "start the server with --workspaces FOLDER, or let its own user do this".to_owned(),
+            };
+            Err(Problem::forbidden("this folder is not yours to give").with_hint(hint))
+        }
+    }
 }
 
 /// What somebody may spend in a day, if it is an amount.
@@ -78,6 +91,9 @@ fn allowance(budget: Budget) -> Result<Budget, Problem> {
 /// Adds an account.
 pub(crate) async fn create(call: Call) -> Result<Answer, Problem> {
     let new: NewUser = call.json()?;
+    if new.network {
+        call.app.access.must_allow_network()?;
+    }
     let account = Account {
         id: String::new(),
         role: new.role,
@@ -98,6 +114,9 @@ pub(crate) async fn create(call: Call) -> Result<Answer, Problem> {
 pub(crate) async fn change(call: Call) -> Result<Answer, Problem> {
     let change: UserChange = call.json()?;
     let name = call.part("user").to_owned();
+    if change.network == Some(true) {
+        call.app.access.must_allow_network()?;
+    }
     let folder = change.workspace.as_deref().map(|folder| given(&call, folder)).transpose()?;
     let budget = change.budget.map(allowance).transpose()?;
     let password = hashed(change.password).await?;

@@ -24,9 +24,10 @@ pub(super) fn append(path: &Path, entry: Entry) -> io::Result<u64> {
     file.lock()?;
     let End { mut chain, rest, is_ended } = end(&mut file)?;
     let mut text = if is_ended { String::new() } else { String::from("\n") };
-    if !is_ended && !rest.is_empty() {
-        // A line that a crash has cut gets an end of its own, stays for whoever looks, and has a witness.
-        let witness = chain.next(Entry::torn(&rest))?;
+    if !rest.is_empty() {
+        // A line that a crash has cut gets an end of its own, stays for whoever looks, and has a witness; also where another crash has cut
+        // what was written about it.
+        let witness = chain.next(Entry::torn(rest.strip_suffix('\n').unwrap_or(&rest)))?;
         text = text + &witness + "\n";
         chain = Chain::after(&witness).unwrap_or_default();
     }
@@ -180,10 +181,12 @@ mod tests {
             let text = std::fs::read_to_string(&path).unwrap();
             let torn = text.lines().filter(|line| Chain::after(line).is_none()).count();
             assert_eq!(verify_audit(&path).unwrap(), Ok(entries + 1 + torn as u64), "{text}");
-            // Once more, while that is written.
-            std::fs::write(&path, text.get(..text.len() - 20).unwrap()).unwrap();
-            append(&path, entry("last")).unwrap();
-            assert!(verify_audit(&path).unwrap().is_ok());
+            // Once more, wherever in what was written then.
+            for kept in kept..text.len() {
+                std::fs::write(&path, text.get(..kept).unwrap()).unwrap();
+                append(&path, entry("last")).unwrap();
+                assert!(verify_audit(&path).unwrap().is_ok(), "{}", std::fs::read_to_string(&path).unwrap());
+            }
         }
     }
 

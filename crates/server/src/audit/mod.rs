@@ -8,6 +8,7 @@ mod database;
 mod file;
 mod told;
 
+use std::collections::VecDeque;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -25,13 +26,17 @@ use bursts::{Burst, Bursts};
 use database::DatabaseLog;
 pub use database::verify_database_audit;
 pub use file::verify_audit;
-pub(crate) use told::{secret, shown, told};
+pub(crate) use told::{question, secret, shown, told};
 
 /// What an entry is called that says what came of an earlier one.
 const RESULT: &str = "result";
 
 /// What an entry is called that witnesses a line before it that was never finished.
 const TORN: &str = "torn";
+/// What an entry is called that says how many results are not in the log.
+const LOST: &str = "results_lost";
+/// How many results may wait to be written.
+const MOST_LATE: usize = 4096;
 /// The hash of that line.
 const HASH: &str = "hash";
 
@@ -86,6 +91,12 @@ impl Entry {
     fn torn(text: &str) -> Self {
         let about = Map::from_iter([(HASH.to_owned(), Digest::of(text).text().into())]);
         Self { who: String::new(), from: String::new(), what: TORN.to_owned(), about }
+    }
+
+    /// The entry that says how many results nobody could write.
+    fn lost(results: u64) -> Self {
+        let about = Map::from_iter([("lost".to_owned(), results.into())]);
+        Self { who: String::new(), from: String::new(), what: LOST.to_owned(), about }
     }
 
     /// The entry that says what came of this one.
@@ -212,8 +223,24 @@ enum Log {
 pub(crate) struct Audit {
     log: Log,
     bursts: Bursts,
-    /// Results that could not be written.
-    late: Mutex<Vec<Entry>>,
+    late: Mutex<Late>,
+}
+
+/// Results that could not be written yet, and how many more there were than are kept.
+#[derive(Debug, Default)]
+struct Late {
+    results: VecDeque<Entry>,
+    lost: u64,
+}
+
+impl Late {
+    /// Keeps one more; the oldest gives way to it.
+    fn push(&mut self, result: Entry) {
+        if self.results.len() >= MOST_LATE && self.results.pop_front().is_some() {
+            self.lost += 1;
+        }
+        self.results.push_back(result);
+    }
 }
 
 impl Audit {
@@ -246,7 +273,7 @@ impl Audit {
         }
     }
 
-    fn late(&self) -> MutexGuard<'_, Vec<Entry>> {
+    fn late(&self) -> MutexGuard<'_, Late> {
         self.late.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -262,10 +289,26 @@ impl Audit {
     }
 
     async fn tell_late(&self) {
-        let late = std::mem::take(&mut *self.late());
-        for result in late {
-            self.write_result(result).await;
+        let Late { mut results, lost } = std::mem::take(&mut *self.late());
+        if lost > 0 && self.write(Entry::lost(lost)).await.is_err() {
+            self.late().lost += lost;
         }
+        while let Some(result) = results.pop_front() {
+            if self.write(result.clone()).await.is_err() {
+                // Nor are the others written now.
+                let mut late = self.late();
+                results.push_front(result);
+                results.append(&mut late.results);
+                results.into_iter().for_each(|result| late.push(result));
+                return;
+            }
+        }
+    }
+
+    /// True once every result is written, or told to be lost.
+    pub(crate) fn is_told(&self) -> bool {
+        let late = self.late();
+        late.results.is_empty() && late.lost == 0
     }
 
     /// Writes down all of them, when the server ends.
@@ -288,4 +331,40 @@ impl Audit {
 /// The log in the folder of a server.
 pub(crate) fn path_in(folder: &Path) -> PathBuf {
     folder.join("audit.jsonl")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn result(number: u64) -> Entry {
+        let about = Map::from_iter([("of".to_owned(), number.into())]);
+        Entry { who: "anna".into(), from: "::1".into(), what: RESULT.into(), about }
+    }
+
+    #[tokio::test]
+    async fn results_that_cannot_be_written_wait_in_order_and_not_without_an_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = path_in(folder.path());
+        // Nothing is written to a folder.
+        std::fs::create_dir(&path).unwrap();
+        let audit = Audit::new(folder.path(), None);
+        for number in 0..3 {
+            audit.write_result(result(number)).await;
+        }
+        audit.tell_bursts().await;
+        assert!(!audit.is_told());
+        let all = MOST_LATE as u64 + 2;
+        (3..all).for_each(|number| audit.late().push(result(number)));
+        std::fs::remove_dir(&path).unwrap();
+        audit.tell_bursts().await;
+        assert!(audit.is_told());
+        assert_eq!(verify_audit(&path).unwrap(), Ok(1 + MOST_LATE as u64));
+        let text = std::fs::read_to_string(&path).unwrap();
+        let about = |line: &str| serde_json::from_str::<Line>(line).unwrap().entry.about;
+        let mut lines = text.lines().map(about);
+        assert_eq!(lines.next().unwrap()["lost"], 2);
+        let told: Vec<u64> = lines.map(|about| about["of"].as_u64().unwrap()).collect();
+        assert_eq!(told, (2..all).collect::<Vec<_>>());
+    }
 }

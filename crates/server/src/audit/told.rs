@@ -2,12 +2,14 @@
 
 use std::fmt;
 
+use charla_proto::Confirmation;
 use charla_proto::text::one_line;
 use serde::Deserialize;
 use serde::de::{IgnoredAny, SeqAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use crate::access::Digest;
 use crate::forms::{self, Fields};
 
 /// How much of each value the log tells.
@@ -37,11 +39,25 @@ const SET: &str = "(set)";
 /// The records of a session that comes from elsewhere: the first one names it.
 const RECORDS: &str = "records";
 
-/// A value as the log tells it: not all of a long one, on one line, with nothing in it that a terminal would obey.
+/// A value as the log tells it: on one line, with nothing in it that a terminal would obey; of a long one its beginning, its length and the
+/// hash of all of it, so that nobody can say that it went on otherwise.
 pub(crate) fn shown(text: &str) -> Value {
-    let cut: String = text.chars().take(MOST).collect();
+    let beginning: String = text.chars().take(MOST).collect();
     // What is shown by its number is longer than it was.
-    Value::String(one_line(&cut).chars().take(MOST).collect())
+    let line = one_line(&beginning);
+    if beginning.len() == text.len() && line.chars().count() <= MOST {
+        return Value::String(line);
+    }
+    let rest = format!("… ({} characters, SHA-256 {})", text.chars().count(), Digest::of(text).text());
+    let room = MOST.saturating_sub(rest.chars().count());
+    Value::String(line.chars().take(room).collect::<String>() + &rest)
+}
+
+/// What somebody answers, as the log tells it: the tool that asked, and the hash of all that they were shown.
+pub(crate) fn question(confirmation: &Confirmation) -> [(String, Value); 2] {
+    let whole = serde_json::to_string(confirmation).unwrap_or_default();
+    let hash = Value::String(Digest::of(&whole).text());
+    [("tool".to_owned(), shown(&confirmation.tool)), ("confirmation".to_owned(), hash)]
 }
 
 /// What the log tells of a body with this schema: what was chosen there, and nothing that it has no field for. Nothing else of it is kept,
@@ -113,6 +129,21 @@ mod tests {
 
     fn of(schema: &str, body: &Value) -> Value {
         Value::Object(told(Some(schema), body.to_string().as_bytes()))
+    }
+
+    #[test]
+    fn of_a_long_value_the_beginning_and_the_hash_of_all_are_told() {
+        let exact = "x".repeat(MOST);
+        assert_eq!(shown(&exact), exact.as_str());
+        let [one, other] = ["one", "other"].map(|end| shown(&format!("{exact}{end}")));
+        let (one, other) = (one.as_str().unwrap(), other.as_str().unwrap());
+        assert!(one != other && one.chars().count() == MOST && one.starts_with("xxx"), "{one}");
+        assert!(
+            one.ends_with(&format!(
+                "(503 characters, SHA-256 {})",
+                Digest::of(&format!("{exact}one")).text()
+            ))
+        );
     }
 
     #[test]

@@ -24,16 +24,16 @@ impl Before {
         *self.hub.lock().unwrap_or_else(PoisonError::into_inner) = Some(hub);
     }
 
-    /// The sessions that were, while one of them runs.
+    /// The sessions that were, while one of them runs or is being opened.
     fn left(&self) -> Option<Arc<Hub>> {
         let mut hub = self.hub.lock().unwrap_or_else(PoisonError::into_inner);
-        hub.take_if(|hub| hub.all_running().is_empty() && hub.before.left().is_none());
+        hub.take_if(|hub| !hub.slots.has_any() && hub.before.left().is_none());
         hub.clone()
     }
 
     /// Whether this session still runs by what holds no more.
     fn runs(&self, id: &str) -> bool {
-        self.left().is_some_and(|hub| hub.running(id).is_some() || hub.before.runs(id))
+        self.left().is_some_and(|hub| hub.slots.has(id) || hub.before.runs(id))
     }
 
     /// Waits until this session has stopped: what is asked of it now is not for it to do.

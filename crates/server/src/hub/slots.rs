@@ -16,6 +16,11 @@ pub(super) struct Slots {
     by_id: Mutex<HashMap<String, Arc<Slot>>>,
 }
 
+/// Whether there is a session in this place, or somebody who opens one: whoever does has it, too.
+fn is_used(slot: &Arc<Slot>) -> bool {
+    slot.initialized() || Arc::strong_count(slot) > 1
+}
+
 impl Slots {
     fn by_id(&self) -> MutexGuard<'_, HashMap<String, Arc<Slot>>> {
         self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
@@ -34,6 +39,16 @@ impl Slots {
     /// The session of this id, if it runs here.
     pub(super) fn running(&self, id: &str) -> Option<Arc<Running>> {
         self.by_id().get(id)?.get().cloned()
+    }
+
+    /// Whether the session of this id runs here, or is being opened.
+    pub(super) fn has(&self, id: &str) -> bool {
+        self.by_id().get(id).is_some_and(is_used)
+    }
+
+    /// Whether any does.
+    pub(super) fn has_any(&self) -> bool {
+        self.by_id().values().any(is_used)
     }
 
     /// Every session that runs here.

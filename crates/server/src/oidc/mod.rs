@@ -5,27 +5,27 @@ mod token;
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use charla::Failure;
 use form_urlencoded::Serializer;
 use http::StatusCode;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::access::{Secret, unauthorized};
 use crate::accounts::now;
 use crate::problem::Problem;
+use crate::shelf::Seal;
 use client::Client;
 use token::{Claims, Keys};
 
-/// How long somebody may take at the provider.
-const PATIENCE: Duration = Duration::from_secs(10 * 60);
-/// How many may be there at once.
-const MOST: usize = 1000;
+/// How long somebody may take at the provider, in seconds.
+pub(crate) const PATIENCE: u64 = 10 * 60;
+/// What is sealed.
+const ATTEMPT: &str = "an attempt to sign in";
 
 /// A provider of identities, and who this server is to it.
 #[derive(Clone, Debug)]
@@ -52,12 +52,23 @@ struct TokenAnswer {
     id_token: String,
 }
 
-/// Somebody who is at the provider.
-struct Pending {
-    verifier: Secret,
-    nonce: Secret,
+/// Somebody who is at the provider. Their browser keeps it, sealed: they may come back to any node, and nobody fills a server's memory.
+#[derive(Serialize, Deserialize)]
+struct Attempt {
+    state: String,
+    verifier: String,
+    nonce: String,
     way_back: String,
-    since: Instant,
+    /// In seconds since 1970.
+    until: u64,
+}
+
+/// An attempt that begins.
+pub(crate) struct Begun {
+    /// What the browser brings back.
+    pub(crate) sealed: String,
+    /// Where it goes.
+    pub(crate) address: String,
 }
 
 /// Signing in at one provider.
@@ -66,7 +77,10 @@ pub(crate) struct Oidc {
     client_id: String,
     client_secret: Option<String>,
     client: Client,
-    pending: Mutex<HashMap<String, Pending>>,
+    /// The key of all nodes; where there is one server, of this process.
+    seal: Arc<Seal>,
+    /// Attempts that somebody came back from, and until when they would count.
+    over: Mutex<HashMap<String, u64>>,
 }
 
 impl Oidc {
@@ -75,7 +89,7 @@ impl Oidc {
         &self.issuer
     }
 
-    pub(crate) fn new(options: OidcOptions) -> Result<Self, Failure> {
+    pub(crate) fn new(options: OidcOptions, seal: Option<Arc<Seal>>) -> Result<Self, Failure> {
         let issuer = options.issuer.trim_end_matches('/').to_owned();
         if !client::is_safe(&issuer) {
             return Err(Failure::input(format!("`{issuer}` is no address of a provider of identities"))
@@ -83,11 +97,25 @@ impl Oidc {
         }
         let client_secret = options.secret_file.as_deref().map(read_secret).transpose()?;
         let (client_id, client) = (options.client_id, Client::new()?);
-        Ok(Self { issuer, client_id, client_secret, client, pending: Mutex::default() })
+        let seal = match seal {
+            Some(seal) => seal,
+            None => Arc::new(Seal::passing().map_err(|error| Failure::system(error.to_string()))?),
+        };
+        Ok(Self { issuer, client_id, client_secret, client, seal, over: Mutex::default() })
     }
 
-    fn pending(&self) -> MutexGuard<'_, HashMap<String, Pending>> {
-        self.pending.lock().unwrap_or_else(PoisonError::into_inner)
+    /// The attempt that a browser brings back, if it began as this one. It counts once here; elsewhere the provider sees to that, which
+    /// takes a code once.
+    fn attempt(&self, sealed: &str, state: &str) -> Option<Attempt> {
+        let text = self.seal.open(ATTEMPT, URL_SAFE_NO_PAD.decode(sealed).ok()?)?;
+        let attempt: Attempt = serde_json::from_str(&text).ok()?;
+        let second = now();
+        if attempt.state != state || attempt.until <= second {
+            return None;
+        }
+        let mut over = self.over.lock().unwrap_or_else(PoisonError::into_inner);
+        over.retain(|_, until| *until > second);
+        over.insert(attempt.state.clone(), attempt.until).is_none().then_some(attempt)
     }
 
     async fn discover(&self) -> Result<Discovery, Problem> {
@@ -102,8 +130,8 @@ impl Oidc {
         }
     }
 
-    /// Begins: what the attempt is known by, and where the browser goes.
-    pub(crate) async fn begin(&self, way_back: String) -> Result<(String, String), Problem> {
+    /// Begins.
+    pub(crate) async fn begin(&self, way_back: String) -> Result<Begun, Problem> {
         let discovery = self.discover().await?;
         let (state, verifier, nonce) = (Secret::new(), Secret::new(), Secret::new());
         let challenge = URL_SAFE_NO_PAD.encode(Sha256::digest(verifier.text()));
@@ -119,25 +147,28 @@ impl Oidc {
             .finish();
         let mark = if discovery.authorization_endpoint.contains('?') { '&' } else { '?' };
         let address = format!("{}{mark}{query}", discovery.authorization_endpoint);
-        let mut pending = self.pending();
-        pending.retain(|_, pending| pending.since.elapsed() < PATIENCE);
-        forget_oldest(&mut pending);
-        let state = state.text().to_owned();
-        pending.insert(state.clone(), Pending { verifier, nonce, way_back, since: Instant::now() });
-        Ok((state, address))
+        let [state, verifier, nonce] = [state, verifier, nonce].map(|secret| secret.text().to_owned());
+        let attempt = Attempt { state, verifier, nonce, way_back, until: now() + PATIENCE };
+        let sealed = serde_json::to_string(&attempt).map_err(std::io::Error::from);
+        let sealed = sealed.and_then(|text| self.seal.close(ATTEMPT, &text));
+        let sealed = sealed.map_err(|error| Problem::internal(error.to_string()))?;
+        Ok(Begun { sealed: URL_SAFE_NO_PAD.encode(sealed), address })
     }
 
-    /// Exchanges the code: what the provider knows this person by. An attempt counts once.
-    pub(crate) async fn finish(&self, state: &str, code: &str) -> Result<Vec<String>, Problem> {
-        let pending = self.pending().remove(state).filter(|pending| pending.since.elapsed() < PATIENCE);
-        let pending = pending.ok_or_else(|| unauthorized("this attempt to sign in is over; begin again"))?;
+    /// Exchanges the code: what the provider knows this person by, whose browser brings this back.
+    pub(crate) async fn finish(&self, sealed: &str, state: &str, code: &str) -> Result<Vec<String>, Problem> {
+        let attempt = self.attempt(sealed, state).ok_or_else(|| {
+            unauthorized(
+                "this browser did not begin to sign in, began again since, or was too slow; begin again",
+            )
+        })?;
         let discovery = self.discover().await?;
         let form = Serializer::new(String::new())
             .append_pair("grant_type", "authorization_code")
             .append_pair("code", code)
-            .append_pair("redirect_uri", &pending.way_back)
+            .append_pair("redirect_uri", &attempt.way_back)
             .append_pair("client_id", &self.client_id)
-            .append_pair("code_verifier", pending.verifier.text())
+            .append_pair("code_verifier", &attempt.verifier)
             .finish();
         let secret = self.client_secret.as_deref();
         let basic = secret.map(|secret| (self.client_id.as_str(), secret));
@@ -145,7 +176,7 @@ impl Oidc {
         let keys: Keys = self.client.get(&discovery.jwks_uri).await?;
         let claims: Claims = token::verified(&answer.id_token, &keys)
             .ok_or_else(|| failed("the identity token is not signed by the provider"))?;
-        let fits = claims.is_for(&discovery.issuer, &self.client_id, pending.nonce.text(), now());
+        let fits = claims.is_for(&discovery.issuer, &self.client_id, &attempt.nonce, now());
         match fits {
             true => Ok(claims.identities()),
             false => Err(failed("the identity token is not for this server, or not of now")),
@@ -153,15 +184,8 @@ impl Oidc {
     }
 }
 
-/// Makes room for one more: whoever began first has had the most time.
-fn forget_oldest(pending: &mut HashMap<String, Pending>) {
-    while pending.len() >= MOST {
-        let oldest = pending.iter().min_by_key(|(_, pending)| pending.since).map(|(state, _)| state.clone());
-        oldest.map(|state| pending.remove(&state));
-    }
-}
-
-fn read_secret(file: &Path) -> Result<String, Failure> {
+/// What a file says, without the end of its line.
+pub(crate) fn read_secret(file: &Path) -> Result<String, Failure> {
     let text = std::fs::read_to_string(file);
     let text = text.map_err(|error| Failure::input(format!("cannot read {}: {error}", file.display())))?;
     Ok(text.trim().to_owned())

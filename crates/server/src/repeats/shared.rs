@@ -6,13 +6,16 @@ use charla_store::{Database, DatabaseError, Patience, Value};
 use http::StatusCode;
 use tokio::time::{Instant, sleep};
 
-use super::{Answer, key_reused};
+use super::{Answer, interrupted, key_reused};
 use crate::access::{Digest, Secret};
 use crate::problem::Problem;
 
 /// How long a request waits for the first one with its key, and how often it looks.
 const WAIT: Duration = Duration::from_secs(60);
 const LOOK: Duration = Duration::from_millis(200);
+
+/// The status of a request of which nobody knows whether it acted. No request that was done has it.
+const UNCLEAR: StatusCode = StatusCode::CONFLICT;
 
 /// A user, one of their keys, and the request it came with.
 pub(super) struct Keyed {
@@ -28,7 +31,7 @@ enum Known {
     Ours,
     /// Another request with it is being done.
     Begun,
-    /// Another request with it was being done by a node that has ended since.
+    /// Another request with it was being done, and nobody knows what came of it: its node has ended since, or was not told.
     Interrupted,
     OtherRequest,
 }
@@ -42,7 +45,15 @@ pub(super) async fn once(
     let claim = Secret::new().text().to_owned();
     let began = Instant::now();
     loop {
-        match look(database, &keyed, &claim).await.map_err(|error| Problem::away(&error))? {
+        let known = match look(database, &keyed, &claim).await {
+            Ok(known) => known,
+            Err(error) => {
+                // The key may be claimed by now, and nothing is done with it.
+                later(database, FREE, vec![claim.as_str().into()]);
+                return Err(Problem::away(&error).before_anything());
+            }
+        };
+        match known {
             Known::Nothing => {}
             Known::Answered(answer) => return Ok(answer),
             Known::OtherRequest => return Err(key_reused()),
@@ -72,6 +83,7 @@ async fn look(database: &Database, keyed: &Keyed, claim: &str) -> Result<Known, 
     let (of, by, status): (String, String, Option<i64>) = (row.get(0), row.get(1), row.get(2));
     Ok(match status.and_then(|status| StatusCode::from_u16(u16::try_from(status).ok()?).ok()) {
         _ if of != request => Known::OtherRequest,
+        Some(UNCLEAR) => Known::Interrupted,
         Some(status) => Known::Answered(Answer { status, body: row.get::<_, Vec<u8>>(3).into() }),
         None if by == claim => Known::Ours,
         None if row.get(4) => Known::Begun,
@@ -79,40 +91,46 @@ async fn look(database: &Database, keyed: &Keyed, claim: &str) -> Result<Known, 
     })
 }
 
+const KEEP: &str = "update charla.repeats set status = $2, body = $3 where claim = $1";
+const FREE: &str = "delete from charla.repeats where claim = $1 and status is null";
+
 /// Keeps what was answered. A request that was refused did nothing: its key is free again.
 async fn finish(
     database: &Database,
     claim: &str,
     answered: Result<Answer, Problem>,
 ) -> Result<Answer, Problem> {
-    let kept = match &answered {
+    match &answered {
         Ok(answer) => {
-            let keep = "update charla.repeats set status = $2, body = $3 where claim = $1";
             let status = Value::Number(i64::from(answer.status.as_u16()));
             let values = vec![claim.into(), status, Value::Bytes(answer.body.to_vec())];
-            database.query(Patience::Endless, keep, values).await
+            let kept = database.query(Patience::Endless, KEEP, values).await;
+            kept.map_err(|error| Problem::away(&error))?;
+        }
+        Err(problem) if problem.may_have_acted => {
+            let status = Value::Number(i64::from(UNCLEAR.as_u16()));
+            later(database, KEEP, vec![claim.into(), status, Value::Bytes(Vec::new())]);
         }
         Err(_) => {
-            let free = "delete from charla.repeats where claim = $1";
-            database.query(Patience::Brief, free, vec![claim.into()]).await
+            let freed = database.query(Patience::Brief, FREE, vec![claim.into()]).await;
+            if freed.is_err() {
+                later(database, FREE, vec![claim.into()]);
+            }
         }
-    };
-    match kept {
-        Ok(_) => answered,
-        Err(error) => answered.and(Err(Problem::away(&error))),
     }
+    answered
+}
+
+/// Has something written once the database is back, without waiting for it. Until then the key is one that is being done.
+fn later(database: &Database, statement: &'static str, values: Vec<Value>) {
+    let database = database.clone();
+    tokio::spawn(async move { database.query(Patience::Endless, statement, values).await });
 }
 
 /// Forgets keys after a day.
 pub(crate) async fn forget_old(database: &Database) -> Result<(), DatabaseError> {
     let old = "delete from charla.repeats where at < clock_timestamp() - interval '1 day'";
     database.query(Patience::Brief, old, Vec::new()).await.map(drop)
-}
-
-fn interrupted() -> Problem {
-    let detail = "the node that took the first request with this Idempotency-Key ended before it answered";
-    Problem::new(StatusCode::CONFLICT, "interrupted", detail)
-        .with_hint("look at the session for whether it acted, and take another key to send it again")
 }
 
 fn begun() -> Problem {

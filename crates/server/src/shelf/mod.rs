@@ -32,7 +32,7 @@ const MARKS: &str = ".shelf.json";
 /// The files that all nodes have.
 pub(crate) struct Shelf {
     database: Database,
-    seal: Seal,
+    seal: Arc<Seal>,
     /// One at a time.
     turn: Mutex<()>,
 }
@@ -87,7 +87,7 @@ impl Kept {
 }
 
 impl Shelf {
-    pub(crate) fn new(database: Database, seal: Seal) -> Self {
+    pub(crate) fn new(database: Database, seal: Arc<Seal>) -> Self {
         Self { database, seal, turn: Mutex::default() }
     }
 

@@ -64,11 +64,21 @@ impl Seal {
         let text = text.trim();
         let bytes = STANDARD.decode(text).or_else(|_| URL_SAFE_NO_PAD.decode(text));
         let bytes = bytes.map_err(|_| unusable(path, "it is not base64"))?;
-        let key = UnboundKey::new(&AES_256_GCM, &bytes);
-        let key = key.map_err(|_| unusable(path, "it has not 32 bytes"))?;
-        let derived = Salt::new(HKDF_SHA256, &[]).extract(&bytes);
+        Ok(Self::of(&bytes).map_err(|why| unusable(path, why))?)
+    }
+
+    /// A key that nobody else has, until the process ends.
+    pub(crate) fn passing() -> io::Result<Self> {
+        let mut bytes = [0; 32];
+        SystemRandom::new().fill(&mut bytes).map_err(|_| io::Error::other("there is no randomness"))?;
+        Self::of(&bytes).map_err(io::Error::other)
+    }
+
+    fn of(bytes: &[u8]) -> Result<Self, &'static str> {
+        let key = UnboundKey::new(&AES_256_GCM, bytes).map_err(|_| "it has not 32 bytes")?;
+        let derived = Salt::new(HKDF_SHA256, &[]).extract(bytes);
         let requests = derived.expand(&[REQUESTS], hmac::HMAC_SHA256);
-        let requests = requests.map_err(|_| unusable(path, "nothing can be made of it"))?;
+        let requests = requests.map_err(|_| "nothing can be made of it")?;
         Ok(Self { texts: LessSafeKey::new(key), requests: requests.into() })
     }
 

@@ -123,17 +123,19 @@ pub(super) async fn take(shared: Arc<Shared>) {
 }
 
 impl Shared {
-    /// Hands a command to its session, and its reply back.
+    /// Hands a command to its session, and its reply back. Returns when the row has it, however long the database is away: a row without an
+    /// outcome is a command that is taken again.
     async fn answer(&self, command: Taken) {
         let Taken { id, key, sender, body } = command;
         let (outcome, reply) = self.deliver(key, body).await;
         let statement = "update charla.commands set outcome = $2, reply = $3 where id = $1";
         let values = [id.as_str().into(), outcome.into(), Value::Bytes(reply)];
-        let told = self.connections.query(Lane::Writing, Patience::Brief, statement, &values).await;
-        // Whoever waits looks from time to time, and gives up in the end.
-        if told.is_ok() {
-            let _ = self.notify(&channel(&sender), "").await;
+        // Refused, it is tried as long as the row is there: what is too old is removed.
+        while self.connections.query(Lane::Writing, Patience::Endless, statement, &values).await.is_err() {
+            sleep(LOOK).await;
         }
+        // Whoever waits looks from time to time, and gives up in the end.
+        let _ = self.notify(&channel(&sender), "").await;
     }
 
     async fn deliver(&self, key: i64, body: Vec<u8>) -> (&'static str, Vec<u8>) {
@@ -229,7 +231,11 @@ impl Shared {
             self.node.mercy(),
         ];
         let sent = self.connections.query(Lane::Writing, Patience::Brief, statement, &values).await;
-        let rows = sent.map_err(|error| PostError::Unreachable(error.to_string()))?;
+        let rows = sent.map_err(|error| match error {
+            // It may be there all the same, and be taken.
+            DatabaseError::Away(why) => PostError::NoReply(why),
+            DatabaseError::Refused(why) => PostError::Unreachable(why),
+        })?;
         Ok(rows.first().map(|row| (id, row.get(0))))
     }
 

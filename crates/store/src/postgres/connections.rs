@@ -4,7 +4,7 @@
 //! not noticed beyond a pause. Every statement must therefore be the same whether it is done once or twice.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::sync::{Mutex, watch};
@@ -22,6 +22,8 @@ const STATEMENT: Duration = Duration::from_secs(30);
 const BRIEF: Duration = Duration::from_secs(5);
 /// The pause before a statement is sent again: the first, and the longest.
 const PAUSES: (Duration, Duration) = (Duration::from_millis(50), Duration::from_secs(1));
+/// A database that has answered this recently was not away, whatever became of a connection: a node looks for commands twice in that time.
+const RECENTLY: Duration = Duration::from_secs(1);
 /// How many connections each lane has. Statements of several sessions follow each other on one.
 const WRITING: usize = 4;
 const READING: usize = 2;
@@ -96,8 +98,8 @@ impl Value {
         }
     }
 
-    fn typed(&self) -> (&(dyn ToSql + Sync), Type) {
-        match self {
+    fn typed(&self) -> Result<(&(dyn ToSql + Sync), Type), DatabaseError> {
+        Ok(match self {
             Value::Flag(value) => (value, Type::BOOL),
             Value::Number(value) => (value, Type::INT8),
             Value::Text(value) => (value, Type::TEXT),
@@ -105,9 +107,13 @@ impl Value {
             Value::Bytes(value) => (value, Type::BYTEA),
             Value::Numbers(value) => (value, Type::INT8_ARRAY),
             Value::Texts(value) => (value, Type::TEXT_ARRAY),
-            // Sent as numbers, always.
-            Value::Lease(_) => (&None::<Vec<i64>>, Type::INT8_ARRAY),
-        }
+            // As nothing at all, it would make every node a dead one.
+            Value::Lease(_) => {
+                return Err(DatabaseError::Refused(
+                    "a lease is known when it is sent, and not here".to_owned(),
+                ));
+            }
+        })
     }
 }
 
@@ -134,7 +140,7 @@ pub(super) async fn on(
         }
         false => values,
     };
-    let values: Vec<_> = values.iter().map(Value::typed).collect();
+    let values = values.iter().map(Value::typed).collect::<Result<Vec<_>, _>>()?;
     client.query_typed(statement, &values).await.map_err(|error| of(&error))
 }
 
@@ -146,16 +152,34 @@ pub(super) struct Connections {
     slots: Vec<Mutex<Option<Arc<Client>>>>,
     next: AtomicUsize,
     up: watch::Sender<bool>,
-    /// When the database was reached again after it was away.
-    back: std::sync::Mutex<Option<Instant>>,
+    heard: std::sync::Mutex<Heard>,
+}
+
+/// When the database was heard.
+#[derive(Clone, Copy, Debug)]
+struct Heard {
+    /// Its last answer, on whichever connection.
+    last: Instant,
+    /// A connection was lost since.
+    lost: bool,
+    /// When it was reached again after it was away.
+    back: Option<Instant>,
+}
+
+impl Heard {
+    /// Whether the database was away, or is: nobody else could renew a lease. One connection that is lost beside others says nothing.
+    fn was_away(&self) -> bool {
+        self.lost && self.last.elapsed() > RECENTLY
+    }
 }
 
 impl Connections {
     pub(super) fn new(mut config: Config) -> Self {
         config.connect_timeout(CONNECT).application_name("charla");
         let slots = (0..WRITING + READING).map(|_| Mutex::default()).collect();
-        let (next, up, back) = (AtomicUsize::new(0), watch::Sender::new(true), std::sync::Mutex::default());
-        Self { config, tls: Tls::default(), slots, next, up, back }
+        let (next, up) = (AtomicUsize::new(0), watch::Sender::new(true));
+        let heard = std::sync::Mutex::new(Heard { last: Instant::now(), lost: false, back: None });
+        Self { config, tls: Tls::default(), slots, next, up, heard }
     }
 
     /// True while the database answers.
@@ -168,10 +192,11 @@ impl Connections {
     }
 
     pub(super) fn set_up(&self, up: bool, why: &str) {
-        let changed = self.up.send_if_modified(|was| std::mem::replace(was, up) != up);
-        if changed && up {
-            self.came_back();
+        match up {
+            true => self.answered(),
+            false => self.heard().lost = true,
         }
+        let changed = self.up.send_if_modified(|was| std::mem::replace(was, up) != up);
         match (changed, up) {
             (true, true) => tracing::warn!("the database is back"),
             (true, false) => tracing::warn!("the database is away, sessions wait for it: {why}"),
@@ -179,15 +204,21 @@ impl Connections {
         }
     }
 
-    fn came_back(&self) {
-        *self.back.lock().unwrap_or_else(PoisonError::into_inner) = Some(Instant::now());
+    fn heard(&self) -> MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn answered(&self) {
+        let (mut heard, now) = (self.heard(), Instant::now());
+        let back = if heard.was_away() { Some(now) } else { heard.back };
+        *heard = Heard { last: now, lost: false, back };
     }
 
     /// What is left of this time since the database came back, in milliseconds; all of it while it is away.
     fn left_of(&self, lease: Duration) -> i64 {
-        let back = *self.back.lock().unwrap_or_else(PoisonError::into_inner);
-        let left = match self.is_up() {
-            true => back.map_or(Duration::ZERO, |back| lease.saturating_sub(back.elapsed())),
+        let heard = *self.heard();
+        let left = match self.is_up() && !heard.was_away() {
+            true => heard.back.map_or(Duration::ZERO, |back| lease.saturating_sub(back.elapsed())),
             false => lease,
         };
         whole(left)
@@ -217,7 +248,7 @@ impl Connections {
         let (client, connection) = self.connect().await?;
         if slot.is_some() {
             // Whatever was lost may have been the database: nobody has told yet.
-            self.came_back();
+            self.heard().lost = true;
         }
         tokio::spawn(async move {
             // Whoever waits for an answer on it is told; there is nobody else to tell.
@@ -314,5 +345,41 @@ pub(super) fn of(error: &tokio_postgres::Error) -> DatabaseError {
     match passing.contains(code) || code.code().starts_with("08") {
         true => DatabaseError::Away(said.message().to_owned()),
         false => DatabaseError::Refused(format!("{} ({})", said.message(), code.code())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_lease_that_nobody_has_counted_is_not_sent() {
+        assert!(Value::Lease(Duration::from_secs(1)).typed().is_err());
+        assert!(Value::Numbers(vec![1]).typed().is_ok());
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn others_get_another_lease_after_the_database_was_away_and_not_after_one_lost_connection() {
+        let connections = Connections::new(Config::new());
+        let lease = Duration::from_secs(6);
+        let left = || connections.left_of(lease);
+        connections.set_up(true, "");
+        tokio::time::advance(RECENTLY / 2).await;
+        connections.set_up(false, "one connection was lost");
+        assert_eq!(left(), 6000, "nobody knows yet");
+        connections.set_up(true, "");
+        assert_eq!(left(), 0);
+        connections.heard().lost = true;
+        assert_eq!(left(), 0, "a connection is made again beside others");
+        connections.set_up(true, "");
+        tokio::time::advance(2 * RECENTLY).await;
+        connections.set_up(true, "");
+        assert_eq!(left(), 0, "this process was slow, and nothing was lost");
+        connections.set_up(false, "it is away");
+        tokio::time::advance(2 * RECENTLY).await;
+        connections.set_up(true, "");
+        assert_eq!(left(), 6000);
+        tokio::time::advance(lease / 2).await;
+        assert_eq!(left(), 3000);
     }
 }

@@ -135,8 +135,8 @@ impl DatabaseJournal {
 
     async fn put(&mut self, records: &[Record]) -> Result<(), JournalError> {
         let batch = Batch::of(records)?;
-        if batch.names_outputs() {
-            self.outputs.keep().await?;
+        if batch.names_outputs() && !self.outputs.keep(self.key, self.token).await? {
+            return Err(self.not_ours());
         }
         let last = batch.last();
         let mut watched = match self.watched.take() {
@@ -167,8 +167,12 @@ impl DatabaseJournal {
             Some((token, seq)) if token == self.token => {
                 Err(JournalError::Io(format!("it ends with record {seq}, not with {}", self.seq)))
             }
-            _ => Err(JournalError::NotOwner { place: place(&self.session), token: self.token() }),
+            _ => Err(self.not_ours()),
         }
+    }
+
+    fn not_ours(&self) -> JournalError {
+        JournalError::NotOwner { place: place(&self.session), token: self.token() }
     }
 }
 

@@ -28,23 +28,31 @@ impl Outputs {
         Self { database, space, session, folder, kept: HashSet::new() }
     }
 
-    /// Keeps files that are new. Done before a record that names them is written.
-    pub(super) async fn keep(&mut self) -> Result<(), JournalError> {
+    /// Keeps files that are new, as long as the session's row has this key and this token; false where it has not. Done before a record
+    /// that names them is written.
+    pub(super) async fn keep(&mut self, key: i64, token: i64) -> Result<bool, JournalError> {
         let (folder, kept) = (self.folder.clone(), self.kept.clone());
         let files = on_a_thread(&self.folder, move || new_files(&folder, &kept)).await?;
         for (name, bytes) in files {
-            let statement = "insert into charla.outputs (space, session, name, bytes) values ($1, $2, $3, $4)
-                on conflict (space, session, name) do update set bytes = excluded.bytes";
+            let statement = "with mine as (
+                    select key from charla.sessions where key = $5 and token = $6 for share)
+                insert into charla.outputs (space, session, name, bytes) select $1, $2, $3, $4 from mine
+                on conflict (space, session, name) do update set bytes = excluded.bytes returning name";
             let values = vec![
                 self.space.as_str().into(),
                 self.session.as_str().into(),
                 name.as_str().into(),
                 Value::Bytes(bytes),
+                Value::Number(key),
+                Value::Number(token),
             ];
-            self.database.query_in(Lane::Writing, Patience::Endless, statement, values).await?;
+            let rows = self.database.query_in(Lane::Writing, Patience::Endless, statement, values).await?;
+            if rows.is_empty() {
+                return Ok(false);
+            }
             self.kept.insert(name);
         }
-        Ok(())
+        Ok(true)
     }
 
     /// Makes the files again that this session's records name and this machine does not have. `all` is the folder that

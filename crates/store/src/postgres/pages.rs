@@ -9,8 +9,13 @@ use super::connections::{DatabaseError, Lane, Patience, Value};
 /// How many records are read at a time.
 const PAGE: i64 = 128;
 
-const SELECT: &str =
-    "select seq, body from charla.records where session = $1 and seq > $2 order by seq limit $3";
+/// How many bytes of them, but for the last: records may be large.
+const PAGE_BYTES: i64 = 4 * 1024 * 1024;
+
+const SELECT: &str = "select seq, body from (
+        select seq, body, sum(octet_length(body)) over (order by seq) - octet_length(body) as before from (
+            select seq, body from charla.records where session = $1 and seq > $2 order by seq limit $3) page) sized
+    where before < $4 order by seq";
 
 /// What records add up to, and what could not be read of them.
 #[derive(Default)]
@@ -30,7 +35,7 @@ pub(super) type Line = (u64, String);
 
 /// The lines after number `after`, at most a page of them.
 pub(super) async fn page(database: &Database, key: i64, after: u64) -> Result<Vec<Line>, DatabaseError> {
-    let values = vec![Value::Number(key), Value::Number(number(after)), Value::Number(PAGE)];
+    let values = [key, number(after), PAGE, PAGE_BYTES].map(Value::Number).to_vec();
     let rows = database.query_in(Lane::Reading, Patience::Brief, SELECT, values).await?;
     Ok(rows.iter().map(|row| (u64::try_from(row.get::<_, i64>(0)).unwrap_or(0), row.get(1))).collect())
 }

@@ -191,6 +191,32 @@ async fn a_command_reaches_the_node_that_holds_the_session() {
     assert_eq!(b.store.post("s", b"1").await, Err(charla_proto::PostError::NotOwned));
 }
 
+/// Longer than a statement is sent again that somebody waits for.
+const LONG: Duration = Duration::from_secs(8);
+
+#[tokio::test]
+async fn a_command_is_delivered_once_however_long_its_reply_cannot_be_written() {
+    use futures_util::StreamExt;
+    let postgres = Postgres::start().unwrap();
+    let (a, b) = (node(&postgres).await, node(&postgres).await);
+    let owned = a.store.create(&[first("s")]).await.unwrap();
+    let mut inbox = owned.listen().await.unwrap();
+    let store = b.store.clone();
+    let posted = tokio::spawn(async move { store.post("s", b"prompt").await });
+    let heard = inbox.next().await.unwrap();
+    a.way.set(false);
+    heard.reply(b"heard".to_vec());
+    assert!(matches!(posted.await.unwrap(), Err(charla_proto::PostError::NoReply(_))));
+    tokio::time::sleep(LONG).await;
+    a.way.set(true);
+    let replied = "select 1 from charla.commands where outcome is not null";
+    let told = async || b.database.query(crate::Patience::Brief, replied, Vec::new()).await.unwrap().pop();
+    tokio::select! {
+        again = inbox.next() => panic!("it was delivered again: {:?}", again.map(|again| again.command)),
+        _ = until(told) => {}
+    }
+}
+
 #[tokio::test]
 async fn large_outputs_follow_their_session_to_another_node() {
     let postgres = Postgres::start().unwrap();
@@ -205,6 +231,43 @@ async fn large_outputs_follow_their_session_to_another_node() {
     let owned = until(async || SessionStore::own(&b.store, "s").await.ok()).await;
     let there = SessionStore::outputs(&b.store, "s").join("1.txt");
     assert_eq!(fs::read_to_string(there).unwrap(), "large");
+    drop(owned);
+}
+
+#[tokio::test]
+async fn a_node_that_was_replaced_keeps_no_outputs() {
+    let postgres = Postgres::start().unwrap();
+    let (a, b) = (node(&postgres).await, node(&postgres).await);
+    let mut lost = a.store.create(&[first("s")]).await.unwrap();
+    let mut owned = b.store.take_over("s").await.unwrap();
+    let name = |node: &Node, text: &str| {
+        let folder = SessionStore::outputs(&node.store, "s");
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("1.txt"), text).unwrap();
+        prompt(2, &folder.join("1.txt").display().to_string())
+    };
+    owned.journal.append(&[name(&b, "the owner's")]).await.unwrap();
+    let late = lost.journal.append(&[name(&a, "of who was replaced")]).await;
+    assert!(matches!(late, Err(JournalError::NotOwner { token: 1, .. })), "{late:?}");
+    let kept = "select convert_from(bytes, 'UTF8') from charla.outputs";
+    let rows = b.database.query(crate::Patience::Brief, kept, Vec::new()).await.unwrap();
+    let kept: Vec<String> = rows.iter().map(|row| row.get(0)).collect();
+    assert_eq!(kept, ["the owner's"]);
+}
+
+#[tokio::test]
+async fn a_dead_nodes_sessions_are_taken_although_single_connections_are_lost_again_and_again() {
+    let postgres = Postgres::start().unwrap();
+    let (a, b) = (node(&postgres).await, node(&postgres).await);
+    let owned = a.store.create(&[first("s")]).await.unwrap();
+    a.way.set(false);
+    let oldest = "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'charla'
+        order by backend_start limit 1";
+    let abandoned = until(async || {
+        postgres.run("psql", &["-d", "postgres", "-c", oldest]).unwrap();
+        b.store.abandoned().await.unwrap().pop()
+    });
+    assert_eq!(abandoned.await, "s");
     drop(owned);
 }
 

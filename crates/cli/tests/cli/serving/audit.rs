@@ -2,8 +2,12 @@
 
 use std::collections::BTreeMap;
 
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use charla_proto::Confirmation;
 use charla_testkit::Script;
 use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 
 use super::client::status_of;
 use super::limits::bundle;
@@ -72,15 +76,22 @@ fn changed_accounts_keys_denials_and_moved_sessions_are_told_without_a_secret() 
     assert_eq!(about(&team.place, "remove_key").pop().unwrap()["provider"], "openai");
     assert_eq!(anna.post("/keys", &json!({"provider": "openai", "key": "key-of-anna"})).status, 204);
     let session = anna.begin("write it");
-    let approval = anna.questions(1)[0]["asked"]["approval"].as_str().unwrap().to_owned();
+    let asked = anna.questions(1)[0]["asked"].clone();
+    let approval = asked["approval"].as_str().unwrap().to_owned();
     let reason = format!("not\u{1b}[2J there\n{}", "x".repeat(4000));
     let no = json!({"outcome": "cancel", "reason": reason});
     assert_eq!(anna.post(&format!("/approvals/{approval}"), &no).status, 200);
     anna.events(&session, 0).until("turn_ended");
     let told = about(&team.place, "answer").pop().unwrap();
     assert_eq!((&told["approval"], &told["outcome"]), (&json!(approval), &json!("cancel")));
+    assert_eq!(told["tool"], "write_file");
+    // As it stands in the journal.
+    let shown: Confirmation = serde_json::from_value(asked["confirmation"].clone()).unwrap();
+    let hash = Sha256::digest(serde_json::to_string(&shown).unwrap());
+    assert_eq!(told["confirmation"], URL_SAFE_NO_PAD.encode(hash));
     let reason = told["reason"].as_str().unwrap();
-    assert!(reason.starts_with(r"not\u{1b}[2J there\nxxx") && reason.len() <= 500, "{reason}");
+    assert!(reason.starts_with(r"not\u{1b}[2J there\nxxx") && reason.contains("SHA-256"), "{reason}");
+    assert!(reason.chars().count() <= 500, "{reason}");
     assert_eq!(anna.get(&format!("/sessions/{session}/bundle")).status, 200);
     assert_eq!(about(&team.place, "export_session"), [json!({"id": session})]);
     assert_eq!(anna.post("/sessions/import", &bundle("from-elsewhere", "words")).status, 201);

@@ -268,3 +268,13 @@ fn a_folder_beyond_a_users_own_is_not_told_to_be_there_or_not() {
     assert!(told.len() == 3 && told[0].contains("only the workspace can be reached here"), "{told:?}");
     assert!(told.iter().all(|text| *text == told[0]), "{told:?}");
 }
+
+#[test]
+fn everybody_behind_a_trusted_proxy_has_more_connections_than_one_address() {
+    /// More than one address may have, and fewer than there may be.
+    const CONNECTIONS: usize = 800;
+    let team = Team::with(Script::new(["unused"]), &["--trusted-proxy", "127.0.0.1"]);
+    let open: Vec<_> = (0..CONNECTIONS).map(|_| team.served.connect()).collect();
+    assert_eq!(team.owner().get("/me").status, 200);
+    drop(open);
+}

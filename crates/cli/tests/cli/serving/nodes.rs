@@ -147,6 +147,78 @@ fn any_node_takes_any_request() {
 }
 
 #[test]
+fn a_command_whose_answer_is_lost_is_not_done_again_with_its_key() {
+    let nodes = Nodes::start(["Hello.".into(), "Once.".into(), "Twice.".into()]);
+    let [a, b, c] = &nodes.nodes[..] else { panic!() };
+    let session = a.begin("hello");
+    a.events(&session, 0).until("turn_ended");
+    // Replies from node to node are lost on their way.
+    let lose = "create function charla.lose() returns trigger language plpgsql as
+        'begin delete from charla.commands where id = new.id; return null; end';
+        create trigger lose before update on charla.commands for each row
+        when (new.outcome is not null) execute function charla.lose()";
+    nodes.postgres.run("psql", &["-d", "postgres", "-c", lose]).unwrap();
+    let prompt = json!({"command": "prompt", "content": {"role": "user", "parts": [{"text": "again"}]}});
+    let send = |node: &Served, key: &str| {
+        let sent =
+            node.post_with(&format!("/sessions/{session}/commands"), &prompt, &[("idempotency-key", key)]);
+        (sent.status, sent.json()["kind"].as_str().unwrap_or_default().to_owned())
+    };
+    assert_eq!(send(b, "k1"), (502, "no_reply".to_owned()));
+    let interrupted = (409, "interrupted".to_owned());
+    assert_eq!(send(b, "k1"), interrupted);
+    until("another node does not know of it", || send(c, "k1") == interrupted);
+    assert_eq!(send(a, "k1"), interrupted);
+    until("the prompt is not answered", || nodes.count_now(&session, "turn_ended") == 2);
+    assert_eq!(count(&nodes.records(&session), "turn_started"), 2, "the prompt was taken once");
+}
+
+#[test]
+fn a_key_that_was_claimed_and_not_used_is_free_again_at_every_node() {
+    let nodes = Nodes::start(["unused".into()]);
+    let psql = |text: &str| drop(nodes.postgres.run("psql", &["-d", "postgres", "-c", text]).unwrap());
+    let send = |node: &Served| node.post_with("/sessions", &json!({}), &[("idempotency-key", "k1")]).status;
+    // The claim is written, and whose it is cannot be read.
+    psql("alter table charla.nodes rename to hidden");
+    assert_eq!(send(&nodes.nodes[0]), 503);
+    psql("alter table charla.hidden rename to nodes");
+    let begin = Instant::now();
+    assert_eq!(send(&nodes.nodes[1]), 201);
+    assert!(begin.elapsed() < SOON, "{:?}", begin.elapsed());
+}
+
+#[test]
+fn a_session_that_is_being_opened_while_its_user_is_given_something_else_does_not_run() {
+    let nodes = Nodes::start(["unused".into()]);
+    let token = nodes.member("anna");
+    let (owner, anna) = (&nodes.nodes[0], nodes.nodes[0].with_token(&token));
+    let postgres = &nodes.postgres;
+    let psql = |arguments: &[&str]| postgres.run("psql", &[&["-d", "postgres", "-At"], arguments].concat());
+    // Whoever opens a session reads the user's files first.
+    let locks = |granted: &str| {
+        let query = format!(
+            "select count(*) from pg_locks where relation = 'charla.files'::regclass and {granted} granted
+            and (not granted or mode = 'AccessExclusiveLock')"
+        );
+        String::from_utf8(psql(&["-c", &query]).unwrap()).unwrap().trim() != "0"
+    };
+    std::thread::scope(|scope| {
+        let lock = "lock table charla.files in access exclusive mode";
+        scope.spawn(|| psql(&["-c", "begin", "-c", lock, "-c", "select pg_sleep(60)"]));
+        until("nobody holds the files", || locks(""));
+        let opening = scope.spawn(|| anna.post("/sessions", &json!({})));
+        until("no session is being opened", || locks("not"));
+        assert_eq!(owner.post("/users/anna", &json!({"network": true})).status, 200);
+        let free = "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(%' and pid <> pg_backend_pid()";
+        psql(&["-c", free]).unwrap();
+        let opened = opening.join().unwrap();
+        assert_eq!((opened.status, &opened.json()["kind"]), (409, &json!("conflict")), "{}", opened.text());
+    });
+    let again = anna.post("/sessions", &json!({}));
+    assert_eq!(again.status, 201, "{}", again.text());
+}
+
+#[test]
 fn a_session_that_rests_at_one_node_is_taken_away_and_deleted_at_another_and_one_at_work_is_not() {
     let nodes = Nodes::start(["Hello.".into(), write("a.txt")]);
     let [a, b, c] = &nodes.nodes[..] else { panic!() };
@@ -338,6 +410,36 @@ fn accounts_are_known_to_every_node_and_a_users_turn_outlives_the_node_it_ran_on
     assert_eq!(client(&nodes, 0, &format!("/approvals/{question}"), &answer), 200);
     nodes.nodes[1].with_token(&token).events(&session, 0).until("turn_ended");
     assert_eq!(std::fs::read_to_string(given.join("a.txt")).unwrap(), "Hello.\n");
+}
+
+#[test]
+fn what_users_spend_is_counted_for_all_nodes_without_a_word_in_the_accounts() {
+    use charla_testkit::Usage;
+    let said = |text: &str| {
+        Reply::new().text(text).usage(Usage { prompt: 300, output: 100, thoughts: 0, cached: 0 })
+    };
+    let nodes = Nodes::start([said("One."), said("Two.")]);
+    let token = nodes.member("anna");
+    assert_eq!(nodes.nodes[0].post("/users/anna", &json!({"budget": {"tokens": 700}})).status, 200);
+    let ask = |text: &str| {
+        let said = nodes.postgres.run("psql", &["-d", "postgres", "-Atc", text]).unwrap();
+        String::from_utf8(said).unwrap().trim().to_owned()
+    };
+    let anna = |number: usize| nodes.nodes[number].with_token(&token);
+    let before = ask("select md5(book) from charla.accounts");
+    for (number, spent) in [(1, 400), (2, 800)] {
+        until("the budget is not known", || {
+            let content = json!({"role": "user", "parts": [{"text": "go"}]});
+            anna(number).post("/sessions", &json!({"prompt": content})).status == 201
+        });
+        until("it is not counted everywhere", || {
+            (0..3).all(|node| anna(node).get("/me").json()["spent_today"]["tokens"] == spent)
+        });
+    }
+    let content = json!({"role": "user", "parts": [{"text": "more"}]});
+    assert_eq!(anna(0).post("/sessions", &json!({"prompt": content})).status, 402);
+    assert_eq!(ask("select md5(book) from charla.accounts"), before, "nobody else waited for it");
+    assert_eq!(ask("select person like 'anna~%', model <> '', tokens from charla.spending"), "t|t|800");
 }
 
 /// How long who was removed may go on at another node.

@@ -7,14 +7,16 @@ use std::sync::{Arc, Mutex};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use charla_testkit::Script;
+use charla_testkit::{Postgres, Script};
 use ring::rand::SystemRandom;
 use ring::signature::{ECDSA_P256_SHA256_FIXED_SIGNING, EcdsaKeyPair, KeyPair};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::client::Answer;
+use super::client::{Answer, Served};
+use super::place;
 use super::team::Team;
+use crate::place::server;
 
 /// What the provider gives for a code, and the challenge it came with.
 type Codes = Arc<Mutex<HashMap<String, (String, Value)>>>;
@@ -112,7 +114,11 @@ fn token(body: &[u8], pair: &EcdsaKeyPair, codes: &Codes) -> Option<String> {
 
 /// Begins to sign in: the cookie that the browser keeps, and what the provider is asked.
 fn begin(team: &Team) -> (String, HashMap<String, String>) {
-    let begun = team.served.request("GET", "/api/v1/oidc/begin", &[], b"");
+    begin_at(&team.served)
+}
+
+fn begin_at(served: &Served) -> (String, HashMap<String, String>) {
+    let begun = served.request("GET", "/api/v1/oidc/begin", &[], b"");
     assert_eq!(begun.status, 303, "{}", begun.text());
     let cookie = begun.header("set-cookie");
     assert!(cookie.contains("HttpOnly") && cookie.contains("SameSite=Lax"), "{cookie}");
@@ -124,8 +130,12 @@ fn begin(team: &Team) -> (String, HashMap<String, String>) {
 }
 
 fn come_back(team: &Team, cookie: &str, state: &str, code: &str) -> Answer {
+    come_back_to(&team.served, cookie, state, code)
+}
+
+fn come_back_to(served: &Served, cookie: &str, state: &str, code: &str) -> Answer {
     let headers = [("cookie", cookie), ("sec-fetch-site", "cross-site"), ("sec-fetch-mode", "navigate")];
-    team.served.request("GET", &format!("/api/v1/oidc/callback?state={state}&code={code}"), &headers, b"")
+    served.request("GET", &format!("/api/v1/oidc/callback?state={state}&code={code}"), &headers, b"")
 }
 
 #[test]
@@ -160,6 +170,33 @@ fn somebody_signs_in_at_a_provider_and_nobody_with_what_is_not_theirs() {
     assert_eq!(tried(json!({"sub": "stranger"})), 401);
     assert_eq!(tried(json!({"sub": "subject-1", "nonce": "another"})), 502);
     assert_eq!(tried(json!({"sub": "subject-1", "aud": "another"})), 502);
+}
+
+#[test]
+fn who_began_at_one_node_comes_back_to_another() {
+    let (provider, postgres) = (Provider::start(), Postgres::start().unwrap());
+    let place = place(&server(Script::new(["unused"]))).variable("CHARLA_DATABASE", &postgres.address());
+    let arguments = [
+        "--listen",
+        "127.0.0.1:0",
+        "--oidc-issuer",
+        provider.issuer.as_str(),
+        "--oidc-client",
+        "charla-tests",
+    ];
+    let [a, b] = [(); 2].map(|()| Served::with(&place, &arguments));
+    let given = place.path().join("given");
+    std::fs::create_dir_all(&given).unwrap();
+    let account = json!({"name": "anna", "role": "member", "workspace": given, "identity": "subject-1"});
+    assert_eq!(a.post("/users", &account).status, 201);
+    let (cookie, asked) = begin_at(&a);
+    let code = provider.agree(&asked, json!({"sub": "subject-1"}));
+    assert!(!cookie.contains(&asked["nonce"]), "the browser learns nothing");
+    let forged = format!("{}A", cookie.strip_suffix(cookie.chars().last().unwrap()).unwrap());
+    assert!(forged == cookie || come_back_to(&b, &forged, &asked["state"], &code).status == 401);
+    let back = come_back_to(&b, &cookie, &asked["state"], &code);
+    assert_eq!((back.status, back.header("location")), (303, "/"), "{}", back.text());
+    assert_ne!(come_back_to(&a, &cookie, &asked["state"], &code).status, 303, "a code counts once");
 }
 
 #[test]

@@ -167,3 +167,30 @@ fn asked_to_end_it_ends_its_streams_and_sessions_and_leaves_questions_for_the_ne
     let served = Served::at(&place, &address);
     assert_eq!(served.questions(1)[0]["state"], "stored");
 }
+
+#[test]
+fn a_long_session_is_told_whole_and_in_order_whether_it_runs_or_not() {
+    let server = server(Script::new(["Hello."]));
+    let place = place(&server);
+    let mut served = Served::start(&place);
+    let session = served.begin("hello");
+    served.events(&session, 0).until("turn_ended");
+    for number in 0..200 {
+        let mode = if number % 2 == 0 { "plan" } else { "default" };
+        let command = json!({"command": "set_mode", "mode": mode});
+        assert_eq!(served.post(&format!("/sessions/{session}/commands"), &command).status, 200);
+    }
+    let read = served.get(&format!("/sessions/{session}/records")).json();
+    let all: Vec<u64> = (1..=read["records"].as_array().unwrap().len() as u64).collect();
+    assert!(all.len() > 200 && read["more"] == false, "{}", all.len());
+    let told = |served: &Served| {
+        let mut events = served.events(&session, 0);
+        let records = std::iter::from_fn(|| events.next()).filter(|event| event.name == "record");
+        records.take(all.len()).map(|event| event.id.unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&served), all);
+    served.restart(&place);
+    assert_eq!(told(&served), all);
+    let after = served.get(&format!("/sessions/{session}/records?after=100")).json();
+    assert_eq!(after["records"][0]["seq"], 101);
+}

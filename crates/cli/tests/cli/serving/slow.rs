@@ -98,3 +98,16 @@ fn a_link_from_before_another_password_signs_nobody_in() {
     assert_eq!(anna.post("/password", &other).status, 204);
     assert_eq!(sign_in(&code), 401);
 }
+
+#[test]
+fn a_body_that_does_not_come_is_waited_for_no_longer_than_it_may_take() {
+    let team = Team::new(Script::new(["unused"]));
+    let mut stream = team.served.connect();
+    let head = format!(
+        "POST /api/v1/sign-in HTTP/1.1\r\nhost: {}\r\nconnection: close\r\ncontent-length: 20\r\n\r\n{{",
+        team.served.address
+    );
+    stream.write_all(head.as_bytes()).unwrap();
+    let given_up = Answer::read(stream);
+    assert_eq!((given_up.status, &given_up.json()["kind"]), (408, &json!("too_slow")), "{}", given_up.text());
+}

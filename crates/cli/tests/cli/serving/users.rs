@@ -3,7 +3,7 @@
 use charla_testkit::{Reply, Script, Usage};
 use serde_json::{Value, json};
 
-use super::client::Client;
+use super::client::{Client, Served};
 use super::team::{PASSWORD, Team, share};
 use super::{place, write};
 use crate::place::server;
@@ -344,4 +344,58 @@ fn a_named_proxy_says_who_somebody_is_and_nobody_else_does() {
     let team = Team::with(Script::new(["unused"]), &elsewhere);
     team.add("anna", "member", json!({}));
     assert_eq!(as_user(&team, "anna", &[]).status, 401);
+}
+
+#[test]
+fn a_proxy_of_this_machine_is_not_believed_where_a_users_commands_could_speak_in_its_place() {
+    let proxy = ["--forwarded-user", "X-User", "--trusted-proxy", "127.0.0.1"];
+    let team = Team::with(Script::new(["unused"]), &proxy);
+    team.add("anna", "member", json!({}));
+    let as_anna = |team: &Team, more: &[(&str, &str)]| {
+        let headers = [&[("x-user", "anna")][..], more].concat();
+        team.served.request("GET", "/api/v1/me", &headers, b"").status
+    };
+    assert_eq!(as_anna(&team, &[]), 200);
+    let refused = team.owner().post("/users/anna", &json!({"network": true}));
+    assert_eq!((refused.status, &refused.json()["kind"]), (409, &json!("proxy")), "{}", refused.text());
+    let folder = team.folder("anna");
+    let ben = ["users", "add", "ben", "--no-password", "--network", "--workspace", folder.to_str().unwrap()];
+    assert_eq!(team.place.run(&ben).code, Some(0));
+    assert_eq!(as_anna(&team, &[]), 401, "ben's commands could say the same");
+    let started = team.place.run(&[&["serve", "--listen", "127.0.0.1:0"], &proxy[..]].concat());
+    assert!(started.code != Some(0) && started.err.contains("--proxy-secret"), "{}", started.err);
+    let file = team.place.path().join("secret");
+    std::fs::write(&file, "what only the proxy knows\n").unwrap();
+    let secret = ["--listen", "127.0.0.1:0", "--proxy-secret", file.to_str().unwrap()];
+    let served = Served::with(&team.place, &[&secret, &proxy[..]].concat());
+    let team = Team { served, ..team };
+    assert_eq!(as_anna(&team, &[]), 401);
+    assert_eq!(as_anna(&team, &[("x-charla-proxy-secret", "a guess")]), 401);
+    assert_eq!(as_anna(&team, &[("x-charla-proxy-secret", "what only the proxy knows")]), 200);
+    assert_eq!(team.owner().post("/users/anna", &json!({"network": true})).status, 200);
+}
+
+#[test]
+fn an_administrator_gives_folders_that_were_set_aside_and_no_others() {
+    let team = Team::new(Script::new(["unused"]));
+    let admin = team.add("anna", "admin", json!({}));
+    let given = team.folder("given");
+    std::fs::create_dir_all(given.join("ben")).unwrap();
+    let add = |client: &Client<'_>, name: &str, folder: &std::path::Path| {
+        let user = json!({"name": name, "role": "member", "workspace": folder, "password": PASSWORD});
+        client.post("/users", &user).status
+    };
+    assert_eq!(add(&admin, "ben", &given.join("ben")), 403, "nothing was set aside");
+    assert_eq!(add(&team.owner(), "ben", &given.join("ben")), 201, "this machine's own user may");
+    assert_eq!(admin.post("/users/ben", &json!({"workspace": team.folder("anna")})).status, 403);
+    assert_eq!(admin.post("/users/ben", &json!({"role": "viewer"})).status, 200);
+    let arguments = ["--listen", "127.0.0.1:0", "--workspaces", given.to_str().unwrap()];
+    let again = Served::with(&team.place, &arguments);
+    let admin = again.with_token(&admin.token);
+    assert_eq!(add(&admin, "carla", &given.join("ben")), 201);
+    for elsewhere in [given.clone(), team.folder("anna"), given.join("ben/../../anna"), "/etc".into()] {
+        assert_eq!(add(&admin, "dora", &elsewhere), 403, "{elsewhere:?}");
+    }
+    std::os::unix::fs::symlink(team.folder("anna"), given.join("link")).unwrap();
+    assert_eq!(add(&admin, "dora", &given.join("link")), 403);
 }
