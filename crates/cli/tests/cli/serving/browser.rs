@@ -116,7 +116,7 @@ fn of_two_tabs_and_an_attached_terminal_that_say_different_things_one_wins_and_a
     assert_eq!(code, Some(0), "{shown}");
     assert_eq!(place.read("a.txt").is_some(), won.starts_with("Allowed"), "{won}");
     assert!(
-        won.contains("at the terminal") || shown.contains("web"),
+        won.contains("at the terminal") || shown.contains("by web"),
         "who was quicker is told: {won}\n{shown}"
     );
     let asked = server.requests()[1].body.to_string();
