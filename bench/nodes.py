@@ -5,11 +5,13 @@
 
 Each round begins a session on one of three nodes, kills that node at a random moment while the model streams, while a
 tool runs, or while a question waits (each for `--rounds` rounds), starts another node in its place, and follows the
-session from a node that lives until its turn has ended; a question is answered there. Checked from the records, from
-what tools did and from what the model was asked:
+session from a node that lives until its turn has ended; a question is answered there. Somebody follows the session's
+events at that node from before the kill. Checked from the records, from those events, from what tools did and from what
+the model was asked:
 
-    lost             a record is missing, or a turn does not end
-    doubled          a tool ran twice, a call was started twice or has not exactly one response
+    lost             a record is missing, in the journal or among the events; a turn does not end; a call has no response,
+                     or the model was asked with a call that has none
+    doubled          a tool ran twice, a call was started twice or has several responses, a record was told twice
     questions lost   a question that was open is not listed any more, or cannot be answered
 
 Printed are these, and the time from the kill until another node has gone on with the turn. The exit code is 0 when all
@@ -31,6 +33,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -124,6 +127,52 @@ class Node:
         self.process.wait()
 
 
+class Follower(threading.Thread):
+    """Somebody who follows a session's events at one node."""
+
+    def __init__(self, node, session):
+        super().__init__(daemon=True)
+        self.numbers, self.kinds = [], []
+        self.connection = http.client.HTTPConnection(node.host, timeout=LONGEST_ROUND)
+        headers = {"Authorization": f"Bearer {node.token}"}
+        self.connection.request("GET", f"/api/v1/sessions/{session}/events", headers=headers)
+        self.answer = self.connection.getresponse()
+        if self.answer.status != 200:
+            raise Trouble("lost", f"events: {self.answer.status}")
+        self.start()
+
+    def run(self):
+        event = {}
+        try:
+            for line in self.answer:
+                name, _, value = line.decode().rstrip("\n").partition(": ")
+                if name:
+                    event[name] = value
+                    continue
+                if event.get("event") == "record":
+                    self.kinds.append(json.loads(event["data"])["kind"])
+                    self.numbers.append(int(event["id"]))
+                event = {}
+        except (OSError, ValueError, http.client.HTTPException, AttributeError):
+            # Whoever waits for what did not come tells it; the end of a round closes the connection.
+            pass
+
+    def check(self, found):
+        """Every record was told once and in order, over the death of the node that wrote the first of them."""
+        wait_for("the events do not tell the end", lambda: "turn_ended" in self.kinds)
+        wanted = [record["seq"] for record in found]
+        told = self.numbers[: len(wanted)]
+        if len(set(told)) != len(told):
+            raise Trouble("doubled", f"the events told {told}")
+        if told != wanted[: len(told)] or len(told) < kinds(found).index("turn_ended") + 1:
+            raise Trouble("lost", f"the events told {told} of {wanted}")
+
+    def close(self):
+        if self.connection.sock:
+            self.connection.sock.shutdown(socket.SHUT_RDWR)
+        self.connection.close()
+
+
 class Place:
     """A home, a workspace, a database, a model and the nodes."""
 
@@ -163,15 +212,36 @@ class Model:
         script = place.folder / "script.json"
         script.write_text(json.dumps({"replies": [*replies, "Done."], "otherwise": "repeat"}))
         port = re.search(r":(\d+)/", place.env["OPENAI_BASE_URL"]).group(1)
+        self.record = place.folder / f"asked-{number}.jsonl"
         command = [str(place.binaries / "charla-testkit"), "--script", str(script), "--port", port]
+        command += ["--record", str(self.record)]
         quiet = {"stderr": subprocess.DEVNULL}
         self.process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True, **quiet)
         # It listens once it has said where.
         self.process.stdout.readline()
 
+    def check(self):
+        """Everything it was asked makes sense: each call has exactly one response, and nothing was refused."""
+        for line in self.record.read_text().splitlines():
+            asked = json.loads(line)
+            if asked["problem"]:
+                raise Trouble("lost", f"the model was asked what it refuses: {asked['problem']}")
+            messages = asked["body"]["messages"]
+            calls = [call["id"] for message in messages for call in message.get("tool_calls") or []]
+            responses = [message["tool_call_id"] for message in messages if message["role"] == "tool"]
+            one_each("the model was asked with", calls, responses)
+
     def close(self):
         self.process.kill()
         self.process.wait()
+
+
+def one_each(where, calls, responses):
+    """Each of these calls has exactly one response, and no response is to another."""
+    if len(set(calls)) != len(calls) or len(set(responses)) != len(responses):
+        raise Trouble("doubled", f"{where} calls {calls} and responses {responses}")
+    if set(calls) != set(responses):
+        raise Trouble("lost", f"{where} calls {calls} and responses {responses}")
 
 
 def records(node, session):
@@ -187,16 +257,19 @@ def check(found):
     numbers = [record["seq"] for record in found]
     if numbers != list(range(1, len(numbers) + 1)):
         raise Trouble("lost", f"the records are numbered {numbers}")
+    said = [record["content"]["parts"] for record in found if record["kind"] == "model_content"]
+    called = [part["functionCall"]["id"] for parts in said for part in parts if "functionCall" in part]
     started = [record["call"] for record in found if record["kind"] == "call_started"]
     ended = [record["call"] for record in found if record["kind"] == "call_ended"]
-    if len(set(started)) != len(started) or len(set(ended)) != len(ended):
-        raise Trouble("doubled", f"calls started {started}, ended {ended}")
+    one_each("the records have", called, ended)
+    if len(set(started)) != len(started) or not set(started) <= set(called):
+        raise Trouble("doubled", f"of the calls {called} were started {started}")
 
 
 def round_of(place, moment, number, chance):
     """One round; the seconds from the kill until another node has gone on, or nothing when the turn was over before."""
     owner = place.nodes[chance.randrange(NODES)]
-    model = Model(place, moment, number)
+    model, follower = Model(place, moment, number), None
     try:
         prompt = {"role": "user", "parts": [{"text": "go"}]}
         mode = "default" if moment == "question" else "yolo"
@@ -206,23 +279,29 @@ def round_of(place, moment, number, chance):
             raise Trouble("lost", f"no session: {status} {created}")
         session = created["session"]
         others = [node for node in place.nodes if node is not owner]
+        witness = chance.choice(others)
+        follower = Follower(witness, session)
         wait_until = {"streaming": "turn_started", "tool": "call_started", "question": "call_asked"}[moment]
         wait_for(f"no {wait_until}", lambda: wait_until in kinds(records(others[0], session)))
         time.sleep(chance.random() * (0.9 if moment != "question" else 0.2))
         owner.kill()
         killed = time.monotonic()
         place.nodes.remove(owner)
-        witness = chance.choice(others)
         over = "turn_ended" in kinds(records(witness, session))
         wait_for("nobody goes on", lambda: over or "turn_resumed" in kinds(records(witness, session)))
         took = None if over else time.monotonic() - killed
         if moment == "question":
             answer(witness, session)
         wait_for("the turn does not end", lambda: "turn_ended" in kinds(records(witness, session)))
-        check(records(witness, session))
+        found = records(witness, session)
+        check(found)
+        follower.check(found)
+        model.check()
         check_ran(place, number)
         return took
     finally:
+        if follower:
+            follower.close()
         model.close()
         place.start()
 

@@ -140,6 +140,15 @@ make_database() {
     }
 }
 
+# make_proxy
+#   Finds nginx, or installs Debian's: the handbook's proxy is tried with it.
+make_proxy() {
+    command -v nginx >/dev/null || [ -x /usr/sbin/nginx ] || install_package nginx || {
+        echo "error: nginx is needed to test the server behind a proxy" >&2
+        return 1
+    }
+}
+
 find_database() {
     command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1
 }

@@ -99,6 +99,8 @@ pub enum Command {
     },
     /// Looks at memory files, rules and tools again.
     Refresh,
+    /// Asks whoever has the session open to leave it, so that another process can go on with it. They are told, and nothing else is done.
+    HandOver,
 }
 
 /// When a prompt reaches the model while a turn runs.
@@ -289,6 +291,7 @@ mod tests {
                 if_allowed: true,
             },
             Command::Revoke { approval: "s:7".to_owned() },
+            Command::HandOver,
             Command::Cancel { target: CancelTarget::Call("charla_7_1".to_owned()) },
         ];
         for command in commands {

@@ -35,14 +35,23 @@ export const get = (path) => send("GET", path);
 export const post = (path, body = {}) => send("POST", path, body);
 export const remove = (path) => send("DELETE", path);
 
-export const command = (session, value) => post(`/sessions/${encodeURIComponent(session)}/commands`, value);
-export const answer = (approval, outcome) => post(`/approvals/${encodeURIComponent(approval)}`, outcome);
+/** The path of a session, or of what is below it. An id may come from an address that somebody was sent: it names nothing else. */
+export const at = (session, below = "") => `/sessions/${part(session)}${below}`;
+
+/** One part of a path. Dots alone would lead out of it. */
+const part = (name) => (/^\.+$/.test(name) ? "none" : encodeURIComponent(name));
+
+export const command = (session, value) => post(at(session, "/commands"), value);
+export const answer = (approval, outcome) => post(`/approvals/${part(approval)}`, outcome);
 
 /** Where all of a call's output is. */
-export const wholeOutput = (session, call) => `${BASE}/sessions/${encodeURIComponent(session)}/outputs/${encodeURIComponent(call)}`;
+export const wholeOutput = (session, call) => `${BASE}${at(session, `/outputs/${part(call)}`)}`;
 
 /** How long without a word until the connection counts as gone: some heartbeats. */
 const SILENCE = 40_000;
+
+/** How long a page that could not keep up waits before it comes anew. */
+const RENEWAL = 300;
 
 /** Follows what happens, again and again after each interruption, until it is closed. */
 export class Events {
@@ -69,6 +78,13 @@ export class Events {
         this.handlers[name]?.(JSON.parse(event.data));
       });
     }
+    // What was lost is told again from the beginning to whoever comes anew.
+    this.source.addEventListener("missed", () => {
+      this.renewal ??= setTimeout(() => {
+        this.stop();
+        this.connect();
+      }, RENEWAL);
+    });
     this.source.onopen = () => {
       this.pause = 500;
       this.heard();
@@ -90,7 +106,7 @@ export class Events {
     this.pause = Math.min(this.pause * 2, 10_000);
     // A stream does not say why it ended: a session that is gone, or a sign-in that has ended, is told by a plain request.
     try {
-      await get(this.session ? `/sessions/${encodeURIComponent(this.session)}` : "/me");
+      await get(this.session ? at(this.session) : "/me");
     } catch (problem) {
       if (problem.status === 404) {
         this.stop();
@@ -102,6 +118,8 @@ export class Events {
   stop() {
     clearTimeout(this.silence);
     clearTimeout(this.retry);
+    clearTimeout(this.renewal);
+    this.renewal = undefined;
     this.source?.close();
   }
 }

@@ -1,6 +1,7 @@
 // A conversation as its records tell it, and what the running step shows meanwhile.
 
 import { card, diff } from "./card.js";
+import { Changes } from "./changes.js";
 import { button, element } from "./dom.js";
 import { codeBlock, markdown } from "./markdown.js";
 
@@ -30,6 +31,11 @@ export class Conversation {
     this.calls = new Map();
     this.cards = new Map();
     this.begun = new Set();
+    /** What calls that have begun would change, until they say what they did; and what each turn has changed. */
+    this.planned = new Map();
+    this.touched = new Map();
+    this.changes = new Map();
+    this.folder = "";
     this.queued = new Map();
     this.items = [];
     this.busy = false;
@@ -42,8 +48,9 @@ export class Conversation {
     this.summarized = false;
   }
 
-  /** The connection is new: what running tools have shown is told again. */
+  /** The connection is new: what the running step and its tools have shown is told again, from the beginning. */
   again() {
+    this.endStream();
     for (const call of this.calls.values()) call.restart();
   }
 
@@ -109,10 +116,14 @@ export class Conversation {
 
   session_started(record) {
     this.model = record.model;
+    this.folder = record.cwd;
   }
 
   turn_started(record) {
     this.busy = true;
+    // After a rewind numbers of turns come again.
+    this.touched.delete(record.turn);
+    this.changes.delete(record.turn);
     this.unqueue(record.id);
     this.add(record.seq, this.said(record.seq, record.prompt, record.by));
   }
@@ -188,11 +199,22 @@ export class Conversation {
 
   call_started(record) {
     this.begun.add(record.call);
+    if (record.changes?.length) this.planned.set(record.call, record.changes);
     this.calls.get(record.call)?.status("executing");
   }
 
   call_ended(record) {
+    const cutOff = ["interrupted", "cancelled"].includes(record.error) && this.planned.get(record.call);
+    this.touch(record.turn, record.changes?.length ? record.changes : cutOff || []);
+    this.planned.delete(record.call);
     this.calls.get(record.call)?.ended(record, record.whole_output && this.acts.output(record.call));
+  }
+
+  touch(turn, changes) {
+    if (!changes.length) return;
+    const paths = this.touched.get(turn) ?? new Set();
+    for (const change of changes) paths.add(change.path);
+    this.touched.set(turn, paths);
   }
 
   client_call_started(record) {
@@ -215,6 +237,12 @@ export class Conversation {
     this.endStream();
     for (const { node } of this.cards.values()) node.remove();
     this.cards.clear();
+    const paths = this.touched.get(record.turn);
+    if (paths) {
+      const changes = new Changes(record.turn, this.folder, paths, this.acts);
+      this.changes.set(record.turn, changes);
+      this.add(record.seq, changes.node);
+    }
     if (record.end === "withdrawn") this.rewound({ to: this.startOf(record) });
     if (!["finished", "withdrawn"].includes(record.end)) {
       const words = { cancelled: "stopped", error: "failed", interrupted: "interrupted" }[record.end] ?? record.end.replaceAll("_", " ");
@@ -256,10 +284,12 @@ export class Conversation {
 
   changes_undone(record) {
     this.add(record.seq, element("p", { class: "notice note" }, `Taken back: ${files(record)}`));
+    this.changes.get(record.turn)?.look();
   }
 
   changes_redone(record) {
     this.add(record.seq, element("p", { class: "notice note" }, `Brought back: ${files(record)}`));
+    this.changes.get(record.turn)?.look();
   }
 
   imported(record) {

@@ -53,9 +53,17 @@ export function costChart(title, rows) {
   return element("figure", {}, element("figcaption", {}, title), element("ul", { class: "costs" }, ...lines));
 }
 
-/** Everything about a session and beside it. */
-export function figures(requests, window, usage) {
+/** Everything about a session and beside it. `users` is what administrators are told. */
+export function figures(requests, window, usage, users) {
   const sessions = usage.sessions.map((one) => ({ name: one.title || one.session, spent: one.spent }));
   const models = usage.models.map((one) => ({ name: one.model, spent: one.spent }));
-  return [contextChart(requests, window), costChart("What models have cost", models), costChart("What sessions have cost", sessions)];
+  const unread = usage.unread + (users?.unread ?? 0);
+  const more = unread ? [element("p", { class: "hint", role: "status" }, `${count(unread)} more sessions are being counted …`)] : [];
+  const everybody = users ? [costChart("What users have spent", users.users.flatMap(byModel))] : [];
+  return [contextChart(requests, window), ...more, costChart("What models have cost you", models), costChart("What your sessions have cost", sessions), ...everybody];
+}
+
+/** A row for each model of a user. */
+function byModel({ user, models }) {
+  return models.map((one) => ({ name: `${user} · ${one.model}`, spent: one.spent }));
 }

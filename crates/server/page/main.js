@@ -1,6 +1,6 @@
 // The page: sessions at the side, one conversation, questions that wait across all of them.
 
-import { Events, command, get, post, remove, wholeOutput } from "./api.js";
+import { Events, at, command, get, post, remove, wholeOutput } from "./api.js";
 import { card } from "./card.js";
 import { Conversation } from "./conversation.js";
 import { ago, byId, element } from "./dom.js";
@@ -17,6 +17,8 @@ const conversation = new Conversation(byId("log"), {
   changed: () => drawSession(),
   me: () => state.me?.name,
   output: (call) => wholeOutput(state.session, call),
+  // What cannot be told, of a session that is left meanwhile, say, leaves the names of the files.
+  changes: (turn) => get(at(state.session, `/changes/${turn}`)).catch(() => undefined),
 });
 
 /** Does something; what goes wrong is shown. */
@@ -40,10 +42,11 @@ function open(session) {
   state.session = session;
   state.window = undefined;
   state.windowOf = undefined;
+  state.asked = null;
   state.events?.stop();
   conversation.clear();
   trouble("");
-  location.hash = session ?? "";
+  location.hash = session ? encodeURIComponent(session) : "";
   state.following = true;
   state.events = new Events(session, {
     overview: (overview) => {
@@ -123,6 +126,7 @@ function follow() {
   });
 }
 
+window.addEventListener("resize", follow);
 byId("conversation").addEventListener("scroll", () => {
   const view = byId("conversation");
   state.following = view.scrollHeight - view.scrollTop - view.clientHeight < 80;
@@ -153,7 +157,7 @@ function sessionRow(one) {
   const about = [one.shared && `of ${one.shared.owner}`, one.started.cwd.split("/").at(-1), one.state === "in_use" && inUse(one), ago(one.modified)].filter(Boolean).join(" · ");
   const row = element(
     "a",
-    { href: `#${one.session}`, "aria-current": one.session === state.session ? "page" : null, "data-session": one.session },
+    { href: `#${encodeURIComponent(one.session)}`, "aria-current": one.session === state.session ? "page" : null, "data-session": one.session },
     element("span", { class: "name" }, one.title || "New session"),
     waits ?? busy,
     element("small", {}, about),
@@ -174,7 +178,7 @@ function drawInbox() {
   }
   for (const one of state.overview.approvals) {
     if (inboxCards.has(one.asked.approval)) continue;
-    const where = element("a", { href: `#${one.session}` }, one.title || one.session);
+    const where = element("a", { href: `#${encodeURIComponent(one.session)}` }, one.title || one.session);
     const shared = state.overview.sessions.some((known) => known.session === one.session && known.shared);
     const node = element("div", { class: shared ? "waiting shared" : "waiting" }, element("p", { class: "from" }, where, element("small", {}, ` ${one.folder}`)), card({ ...one.asked, args: one.args }));
     inboxCards.set(one.asked.approval, node);
@@ -196,6 +200,7 @@ function drawSession() {
   const left = one?.turn_open && one.state === "stored";
   badge.hidden = !(one?.state === "in_use" || left);
   badge.textContent = left ? "a turn was left open" : `open ${one ? inUse(one) : ""}`;
+  drawTaking(one);
   for (const id of ["more", "badge"]) byId(id).classList.toggle("off", !state.session);
   byId("stop").hidden = !conversation.busy || left;
   byId("mode").value = state.session ? conversation.mode : state.mode ?? state.defaults?.mode ?? "default";
@@ -205,6 +210,25 @@ function drawSession() {
   const tokens = conversation.usage?.totalTokenCount;
   const said = [conversation.model, tokens ? `${tokens.toLocaleString()} tokens in the last request` : ""].filter(Boolean).join(" · ");
   byId("figures").replaceChildren(said, fill(tokens, state.window) ?? "");
+}
+
+/** A session that a terminal has open is asked for; once it is left there, it is opened here. */
+function drawTaking(one) {
+  const asked = Boolean(one) && state.asked === one.session;
+  const button = byId("take");
+  button.hidden = !(one?.state === "in_use" && !one.node && !one.shared && state.me?.role !== "viewer");
+  button.disabled = asked;
+  button.textContent = asked ? "asked there …" : "Go on here";
+  if (asked && one.state === "stored") take();
+  if (asked && one.state === "running") state.asked = null;
+}
+
+async function take() {
+  const session = state.session;
+  state.asked = null;
+  const taken = await attempt(() => post(at(session, "/take")));
+  if (taken?.state === "asked") state.asked = session;
+  drawSession();
 }
 
 /** What is somebody else's is looked at, and perhaps answered, and nothing else. */
@@ -223,7 +247,7 @@ async function lookAtWindow() {
   if (!state.session || state.windowOf === about || !conversation.usage) return;
   state.windowOf = about;
   state.window = undefined;
-  const snapshot = await get(`/sessions/${encodeURIComponent(state.session)}/snapshot`).catch(() => ({}));
+  const snapshot = await get(at(state.session, "/snapshot")).catch(() => ({}));
   state.window = snapshot.window;
   drawSession();
 }
@@ -262,14 +286,14 @@ async function loadModels() {
 
 /** The record of the message before a prompt; 0 where there is none. */
 async function before(prompt) {
-  const { contents } = await get(`/sessions/${state.session}/snapshot`);
+  const { contents } = await get(at(state.session, "/snapshot"));
   const earlier = contents.map((content) => content.seq).filter((seq) => seq < prompt);
   if (!earlier.length && conversation.summarized) throw new Error("What came before this is summarized.");
   return Math.max(0, ...earlier);
 }
 
 async function fork(at) {
-  const { session } = await post(`/sessions/${state.session}/fork`, at === undefined ? {} : { at });
+  const { session } = await post(at(state.session, "/fork"), at === undefined ? {} : { at });
   open(session);
 }
 
@@ -381,6 +405,7 @@ byId("main").addEventListener("drop", (event) => {
   event.preventDefault();
   attach(event.dataTransfer.files);
 });
+byId("take").addEventListener("click", take);
 byId("stop").addEventListener("click", () => attempt(() => command(state.session, { command: "cancel" })));
 byId("mode").addEventListener("change", (event) => {
   if (state.session) attempt(() => command(state.session, { command: "set_mode", mode: event.target.value }));
@@ -396,14 +421,23 @@ byId("fork").addEventListener("click", () => attempt(() => fork()));
 byId("delete").addEventListener("click", () =>
   attempt(async () => {
     if (!state.session || !confirm("Delete this session for good?")) return;
-    await remove(`/sessions/${state.session}`);
+    await remove(at(state.session));
     open(null);
   }),
 );
 byId("share").addEventListener("click", () => attempt(async () => showDialog(await sharing(state.session))));
-byId("show-figures").addEventListener("click", () =>
-  attempt(async () => showDialog(figures(conversation.requests, state.window, await get("/usage")))),
-);
+byId("show-figures").addEventListener("click", () => attempt(showFigures));
+
+/** Shows what was spent, and goes on while the server still counts, as long as somebody looks. */
+async function showFigures() {
+  const all = state.me?.role === "admin";
+  for (let first = true; first || byId("dialog").open; first = false) {
+    const [usage, users] = await Promise.all([get("/usage"), all ? get("/usage/users") : undefined]);
+    if (!first && !byId("dialog").open) return;
+    showDialog(figures(conversation.requests, state.window, usage, users));
+    if (!usage.unread && !users?.unread) return;
+  }
+}
 byId("notify").hidden = !notify.isPossible();
 const drawNotify = (on) => byId("notify").setAttribute("aria-pressed", String(on));
 drawNotify(notify.isOn());
@@ -470,13 +504,23 @@ document.addEventListener("visibilitychange", () => {
     state.events.connect();
   }
 });
+/** The session that the address names. */
+function named() {
+  const name = location.hash.slice(1);
+  try {
+    return decodeURIComponent(name) || null;
+  } catch {
+    return name;
+  }
+}
+
 window.addEventListener("hashchange", () => {
-  const session = location.hash.slice(1) || null;
+  const session = named();
   if (session !== state.session) open(session);
   else showInbox(false);
 });
 
 state.me = await attempt(() => get("/me"));
 byId("who").textContent = state.me ? `${state.me.name} · Charla ${state.me.version}` : "";
-open(location.hash.slice(1) || null);
+open(named());
 attempt(loadModels);

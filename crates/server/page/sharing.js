@@ -1,13 +1,13 @@
 // Lets others into a session.
 
-import { get, post, remove } from "./api.js";
+import { at, get, post, remove } from "./api.js";
 import { button, element } from "./dom.js";
 
 const RIGHTS = { read: "may read", approve: "may read and answer questions" };
 
 /** The dialog's content for a session. */
 export async function sharing(session) {
-  const path = `/sessions/${encodeURIComponent(session)}/shares`;
+  const path = at(session, "/shares");
   const trouble = element("p", { class: "card-trouble", role: "alert" });
   const list = element("ul", { class: "shares" });
   const attempt = async (work) => {

@@ -91,6 +91,7 @@ const COMMANDS: &[Kind] = &[
     kind("save_rules", &["rules"], &[]),
     kind("revoke", &["approval"], &[]),
     kind("refresh", &[], &[]),
+    kind("hand_over", &[], &[]),
 ];
 
 const OUTCOMES: &[Kind] = &[

@@ -317,6 +317,24 @@ impl Hub {
         Err(Problem::in_use(id))
     }
 
+    /// Opens a session here, or asks the process to let go of it that has it open. True when it runs here.
+    pub(crate) async fn take(self: &Arc<Self>, id: &str, request: &Request) -> Result<bool, Problem> {
+        self.before.must_have_ended(id).await?;
+        if let Some(running) = self.running(id) {
+            running.touch();
+            return Ok(true);
+        }
+        if let Some(node) = self.node_of(id).await? {
+            let detail = format!("node {node} has the session open, and takes every request from here");
+            return Err(Problem::new(StatusCode::CONFLICT, IN_USE, detail));
+        }
+        match self.post(id, request).await? {
+            Some(Reply::Refused(refusal)) => Err(Problem::refused(refusal)),
+            Some(_) => Ok(false),
+            None => self.resume(id, Need::Room).await.map(|_| true),
+        }
+    }
+
     /// What the process says that has the session open; nothing where none has.
     async fn post(&self, id: &str, request: &Request) -> Result<Option<Reply>, Problem> {
         let sessions = self.charla.sessions()?;

@@ -40,6 +40,7 @@ mod repeats;
 mod routes;
 mod shared;
 mod shelf;
+mod spending;
 mod tls;
 
 use std::net::SocketAddr;

@@ -1,5 +1,7 @@
 //! The OpenAPI document, made of the table of routes.
 
+mod protocol;
+
 use axum::routing::MethodFilter;
 use serde_json::{Map, Value, json};
 
@@ -120,19 +122,10 @@ fn reference(name: &str) -> Value {
 fn schemas() -> Value {
     let text = json!({ "type": "string" });
     let folder = json!({ "type": ["string", "null"], "pattern": "^/", "description": "The whole path of a folder; the server's own when left out" });
-    let tagged = |tag: &str, about: &str| {
-        json!({
-            "type": "object",
-            "required": [tag],
-            "properties": { tag: { "type": "string" } },
-            "description": format!("{about}: docs/protocol.md"),
-        })
-    };
     let object = |about: &str| json!({ "type": "object", "description": about });
     let mut schemas = json!({
         "Account": { "type": "object", "required": ["name", "role"], "properties": { "name": text, "role": { "enum": ["viewer", "member", "admin"] }, "workspace": text, "version": text } },
         "Approvals": list("approvals"),
-        "Command": tagged("command", "A command, without `by`"),
         "CreatedSession": { "type": "object", "required": ["session", "model"], "properties": { "session": text, "model": text, "notices": { "type": "array", "items": text }, "reply": { "type": ["object", "null"] } } },
         "Document": object("An OpenAPI document"),
         "Events": { "type": "string", "description": "Events `record` (with its number as id), `turn`, `missed`, `broken`, `overview` and `heartbeat`" },
@@ -140,6 +133,11 @@ fn schemas() -> Value {
         "Fork": { "type": "object", "additionalProperties": false, "properties": { "at": { "type": ["integer", "null"], "minimum": 0, "description": "The message that becomes its last, 0 for none" } } },
         "Health": { "type": "object", "required": ["status"], "properties": { "status": text } },
         "Imported": { "type": "object", "required": ["session", "arrival"], "properties": { "session": text, "arrival": { "enum": ["kept", "known"] } } },
+        "Changes": { "type": "object", "required": ["turn", "files"], "properties": { "turn": { "type": "integer" }, "files": { "type": "array", "items": {
+            "type": "object",
+            "required": ["path", "diff", "added", "removed", "undone", "mixed"],
+            "properties": { "path": text, "diff": text, "added": { "type": "integer" }, "removed": { "type": "integer" }, "undone": { "type": "boolean" }, "mixed": { "type": "boolean" } },
+        } } } },
         "Judgement": object("How the command line is read, and the verdict"),
         "Link": { "type": "object", "required": ["path"], "properties": { "path": text } },
         "Models": list("providers"),
@@ -147,12 +145,10 @@ fn schemas() -> Value {
             "workspace": folder,
             "model": { "type": ["string", "null"], "description": "provider/model" },
             "mode": { "enum": ["default", "auto_edit", "plan", "yolo", null] },
-            "prompt": { "type": ["object", "null"], "description": "A content that is said at once: docs/protocol.md" },
+            "prompt": { "anyOf": [{ "type": "null" }, reference("Content")], "description": "A content that is said at once: docs/protocol.md" },
         } },
-        "Outcome": tagged("outcome", "An answer"),
         "Problem": { "type": "object", "required": ["status", "kind", "detail"], "properties": { "status": { "type": "integer" }, "kind": text, "detail": text, "hint": text, "reply": { "type": "object", "description": "What the session said" } } },
         "Records": list("records"),
-        "Reply": tagged("reply", "A reply"),
         "Session": { "type": "object", "required": ["session", "state"], "properties": { "session": text, "title": text, "model": text, "state": { "enum": ["running", "in_use", "stored"] }, "turn_open": { "type": "boolean" }, "waiting": { "type": "integer" } } },
         "SessionBundle": { "type": "object", "required": ["records"], "properties": { "records": { "type": "array", "items": { "type": "object" }, "description": "All records, in order: docs/journal.md" } } },
         "Sessions": list("sessions"),
@@ -162,14 +158,44 @@ fn schemas() -> Value {
             { "type": "object", "required": ["name", "password"], "properties": { "name": text, "password": text } },
         ] },
         "Snapshot": object("docs/protocol.md, Snapshot"),
+        "Taken": { "type": "object", "required": ["state"], "properties": { "state": { "enum": ["running", "asked"] } } },
         "Text": text,
         "Tools": list("tools"),
-        "Usage": list("sessions"),
     });
-    if let (Some(schemas), Value::Object(more)) = (schemas.as_object_mut(), account_schemas()) {
-        schemas.extend(more);
+    for (name, schema) in protocol::schemas() {
+        schemas[name] = schema;
+    }
+    for more in [account_schemas(), figure_schemas()] {
+        if let (Some(schemas), Value::Object(more)) = (schemas.as_object_mut(), more) {
+            schemas.extend(more);
+        }
     }
     schemas
+}
+
+/// What is said about tokens and money.
+fn figure_schemas() -> Value {
+    let text = json!({ "type": "string" });
+    let unread =
+        json!({ "type": "integer", "description": "How many sessions are not counted yet: ask again" });
+    json!({
+        "Spent": { "type": "object", "required": ["inputTokens", "outputTokens"], "properties": {
+            "inputTokens": { "type": "integer" }, "outputTokens": { "type": "integer" },
+            "costUsd": { "type": "number", "description": "For the answers whose price is known" },
+        } },
+        "Usage": { "type": "object", "required": ["total", "models", "sessions", "unread"], "properties": {
+            "total": reference("Spent"),
+            "models": spent_by("model", &[]),
+            "sessions": spent_by("session", &[("models", spent_by("model", &[]))]),
+            "unread": unread,
+        } },
+        "UsageOfUsers": { "type": "object", "required": ["users", "unread"], "properties": {
+            "users": { "type": "array", "items": { "type": "object", "required": ["user", "total", "models", "unread"], "properties": {
+                "user": text, "total": reference("Spent"), "models": spent_by("model", &[]), "unread": unread,
+            } } },
+            "unread": unread,
+        } },
+    })
 }
 
 /// What is said about accounts and what belongs to them.
@@ -222,6 +248,15 @@ fn user(required: &[&str], with_name: bool) -> Value {
         properties["name"] = json!({ "type": "string", "pattern": "^[a-z][a-z0-9._-]{0,31}$" });
     }
     json!({ "type": "object", "required": required, "additionalProperties": false, "properties": properties })
+}
+
+/// A list of what each of these cost, with what else is told of it.
+fn spent_by(name: &str, more: &[(&str, Value)]) -> Value {
+    let mut properties = json!({ name: { "type": "string" }, "spent": reference("Spent") });
+    for (name, schema) in more {
+        properties[*name] = schema.clone();
+    }
+    json!({ "type": "array", "items": { "type": "object", "required": [name, "spent"], "properties": properties } })
 }
 
 /// An object with a list of this name.

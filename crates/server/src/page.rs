@@ -17,7 +17,7 @@ macro_rules! files {
 }
 
 /// Where each file is, its text and its kind.
-static FILES: [(&str, &str, &str); 14] = files! {
+static FILES: [(&str, &str, &str); 15] = files! {
     "/" "index.html" "text/html; charset=utf-8";
     "/sign-in" "sign-in.html" "text/html; charset=utf-8";
     "/page/sign-in.js" "sign-in.js" SCRIPT;
@@ -27,6 +27,7 @@ static FILES: [(&str, &str, &str); 14] = files! {
     "/page/markdown.js" "markdown.js" SCRIPT;
     "/page/conversation.js" "conversation.js" SCRIPT;
     "/page/card.js" "card.js" SCRIPT;
+    "/page/changes.js" "changes.js" SCRIPT;
     "/page/figures.js" "figures.js" SCRIPT;
     "/page/notify.js" "notify.js" SCRIPT;
     "/page/sharing.js" "sharing.js" SCRIPT;

@@ -18,6 +18,7 @@ use crate::metrics::Metrics;
 use crate::overview::Lookout;
 use crate::problem::Problem;
 use crate::shelf::{Kept, Shelf};
+use crate::spending::Spendings;
 
 /// What a user's tools and clients see of the server's own variables beside how the network is reached: no keys, no homes, no addresses of
 /// others.
@@ -31,6 +32,8 @@ pub(crate) struct User {
     pub(crate) id: String,
     pub(crate) hub: Arc<Hub>,
     pub(crate) lookout: Arc<Lookout>,
+    /// What their sessions have cost, as far as it was counted.
+    pub(crate) spendings: Spendings,
     /// What the account gave; nothing for the machine's own user.
     given: Option<Given>,
 }
@@ -57,7 +60,14 @@ impl User {
     fn new(name: &str, hub: Hub, given: Option<Given>) -> Self {
         let hub = Arc::new(hub);
         let id = given.as_ref().map_or(name, |given| &given.id).to_owned();
-        Self { name: name.to_owned(), id, lookout: Lookout::new(hub.clone()), hub, given }
+        Self {
+            name: name.to_owned(),
+            id,
+            lookout: Lookout::new(hub.clone()),
+            spendings: Spendings::default(),
+            hub,
+            given,
+        }
     }
 
     /// What is theirs belongs to this.

@@ -13,7 +13,8 @@ use http::StatusCode;
 
 use crate::accounts::{Right, Role};
 use crate::api::{
-    about, account, approvals, identity, keys, moving, outputs, sessions, shares, tokens, users,
+    about, account, approvals, changes, identity, keys, moving, outputs, sessions, shares, taking, tokens,
+    users,
 };
 use crate::app::App;
 use crate::bodies::BodyLimit;
@@ -155,7 +156,9 @@ pub(crate) static ROUTES: &[Route] = &[
     route!(GET "/sessions/{id}/records", "records", "Records of the session, oldest first", VIEWER, READ, &[AFTER], None => "Records", Reads(sessions::records)),
     route!(GET "/sessions/{id}/events", "session_events", "Server-sent events: records after `after` or `Last-Event-ID`, then everything as it happens", VIEWER, READ, &[AFTER], None => "Events", Reads(sessions::events)),
     route!(GET "/sessions/{id}/outputs/{call}", "whole_output", "The whole output of a call, where its record tells less", VIEWER, READ, &[], None => "Text", Reads(outputs::whole)),
+    route!(GET "/sessions/{id}/changes/{turn}", "turn_changes", "What a turn made of each file, as diffs", VIEWER, READ, &[], None => "Changes", Reads(changes::of_turn)),
     route!(POST "/sessions/{id}/commands", "command", "Sends the session a command: prompt, cancel, answer, set_mode, rewind, undo and the others", MEMBER, OWN, &[], Some("Command") => "Reply", Acts(sessions::command)),
+    route!(POST "/sessions/{id}/take", "take_session", "Opens the session here; whoever has it open in a terminal is asked to leave it first", MEMBER, OWN, &[], None => "Taken", Acts(taking::take)),
     route!(GET "/sessions/{id}/shares", "list_shares", "Who else may use the session", VIEWER, OWN, &[], None => "Shares", Reads(shares::list)),
     route!(POST "/sessions/{id}/shares", "share", "Lets another user read the session, or answer its questions too", MEMBER, OWN, &[], Some("NewShare") => "Nothing", Acts(shares::share)),
     route!(DELETE "/sessions/{id}/shares/{user}", "unshare", "Takes that back; who was let in may leave", VIEWER, READ, &[], None => "Nothing", Acts(shares::unshare)),
@@ -166,7 +169,8 @@ pub(crate) static ROUTES: &[Route] = &[
     route!(GET "/tools", "tools", "What a session's tools would be", VIEWER, NO_SESSION, &[WORKSPACE], None => "Tools", Reads(about::tools)),
     route!(GET "/settings", "settings", "The settings that hold, and who set them", VIEWER, NO_SESSION, &[WORKSPACE], None => "Settings", Reads(about::settings)),
     route!(POST "/policy/explain", "explain", "What the rules say to a command line", VIEWER, NO_SESSION, &[], Some("Explain") => "Judgement", Reads(about::explain)),
-    route!(GET "/usage", "usage", "Tokens and money by session and model", VIEWER, NO_SESSION, &[], None => "Usage", Reads(about::usage)),
+    route!(GET "/usage", "usage", "Tokens and money of one's own sessions, by model and session", VIEWER, NO_SESSION, &[], None => "Usage", Reads(about::usage)),
+    route!(GET "/usage/users", "usage_of_users", "Tokens and money by user and model", ADMIN, NO_SESSION, &[], None => "UsageOfUsers", Reads(about::usage_of_users)),
     route!(GET "/metrics", "metrics", "Counts for Prometheus", ADMIN, NO_SESSION, &[], None => "Text", Reads(about::metrics)),
 ];
 

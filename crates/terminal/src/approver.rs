@@ -179,6 +179,7 @@ impl Asker {
         }
         self.printer.close_card();
         self.stopped = matches!(outcome, Some(Outcome::Cancel { reason: None }));
+        let mine = outcome.clone();
         let refused = match outcome {
             Some(outcome) => {
                 let given = grants::given(&outcome, confirmation);
@@ -191,10 +192,12 @@ impl Asker {
             None => None,
         };
         match (refused, self.answered.get(&approval)) {
-            (Some(Refusal::Late { by, .. }), _) if by == self.me => {}
+            // The same said twice by the same person is said.
+            (Some(Refusal::Late { by, outcome }), _) if by == self.me && Some(&outcome) == mine.as_ref() => {}
             (Some(Refusal::Late { by, .. }), _) => self.printer.note(&format!("answered already by {by}")),
             (Some(refusal), _) => self.printer.warning(&refusal.to_string()),
-            (None, Some(by)) if *by != self.me && by != SIGNAL => {
+            // The same person may have answered elsewhere.
+            (None, Some(by)) if (mine.is_none() || *by != self.me) && by != SIGNAL => {
                 self.printer.note(&format!("answered by {by}"));
             }
             (None, _) => {}

@@ -145,7 +145,7 @@ impl Open {
 }
 
 impl Spent {
-    fn add(&mut self, model: &str, usage: &UsageMetadata, prices: &Prices) {
+    pub(super) fn add(&mut self, model: &str, usage: &UsageMetadata, prices: &Prices) {
         self.input_tokens = self.input_tokens.saturating_add(usage.prompt_token_count.unwrap_or(0));
         self.output_tokens = self.output_tokens.saturating_add(usage.output());
         if let Some(cost) = prices.of(model, usage) {

@@ -54,6 +54,31 @@ fn a_session_is_shown_in_the_middle_of_its_answer_stopped_and_asked_again() {
 }
 
 #[test]
+fn whoever_is_at_a_terminal_is_told_that_a_server_wants_the_session_and_lets_go_of_it_by_leaving() {
+    let server = server(Script::new(["Hello."]));
+    let place = Place::with_server(&server);
+    let mut terminal = Terminal::start(&place, &[]);
+    terminal.wait_for("›");
+    terminal.say("hi");
+    terminal.wait_for("Hello.");
+    let served = Served::start(&place);
+    let session = served.get("/sessions").json()["sessions"][0]["session"].as_str().unwrap().to_owned();
+    let take = || served.post(&format!("/sessions/{session}/take"), &json!({}));
+    let asked = take();
+    assert_eq!((asked.status, &asked.json()["state"]), (200, &json!("asked")), "{}", asked.text());
+    terminal.wait_for("web asks to go on with this session elsewhere");
+    assert_eq!(
+        served.get(&format!("/sessions/{session}")).json()["state"],
+        "in_use",
+        "it is theirs until they leave"
+    );
+    terminal.say("/quit");
+    assert_eq!(terminal.finish().code, Some(0));
+    assert_eq!(take().json()["state"], "running");
+    assert_eq!(served.get(&format!("/sessions/{session}")).json()["state"], "running");
+}
+
+#[test]
 fn leaving_stops_nothing_and_a_command_of_ones_own_runs_where_the_tools_do() {
     let server = server(Script::new([Reply::new().text("It goes on").stall()]));
     let place = Place::with_server(&server);

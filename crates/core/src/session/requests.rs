@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use charla_proto::text::one_line;
 use charla_proto::{
     ApprovalMode, CallAsked, CancelTarget, Command, CompressionTrigger, Content, Delivery, Fact,
     GrantRevoked, ModeChanged, ModelChanged, Outcome, PromptQueued, PromptWithdrawn, QueuedPrompt, Record,
@@ -94,6 +95,14 @@ impl Requests<'_> {
             Command::Refresh => {
                 self.0.binding.host.clone().refresh().await;
                 self.0.binding.forget();
+                Reply::Done
+            }
+            Command::HandOver => {
+                let message = format!(
+                    "{} asks to go on with this session elsewhere: leave it here, and it is free",
+                    one_line(&by)
+                );
+                self.0.ledger.show(TurnEvent::Notice { message });
                 Reply::Done
             }
             // The rest changes what a running turn stands on: it waits for the turn's end.

@@ -1,12 +1,10 @@
 //! What the server and its user have: models, tools, rules, settings, figures.
 
-use std::collections::BTreeMap;
 use std::path::Path;
 
 use axum::response::{IntoResponse, Response};
-use charla::models::Prices;
 use charla::models::survey::{survey, to_json};
-use charla::session::{PreviewRequest, RuleCheck, RulePlaces, Spent};
+use charla::session::{PreviewRequest, RuleCheck, RulePlaces};
 use charla::trust::TrustDemand;
 use charla::{Charla, Notice};
 use charla_proto::ApprovalMode;
@@ -16,10 +14,12 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::sessions::follow;
+use crate::accounts::OWNER;
 use crate::call::{self, Call};
 use crate::openapi;
 use crate::overview::SHOWN;
 use crate::problem::Problem;
+use crate::spending::{Bill, READ, told};
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -113,36 +113,30 @@ pub(crate) async fn explain(call: Call) -> Result<Response, Problem> {
     call::json(StatusCode::OK, &rules.explain(&command, mode))
 }
 
-/// What sessions have cost, the latest ones each, by the model that answered last, and all of these together.
+/// What one's own sessions have cost, by the model of each answer and by session.
 pub(crate) async fn usage(call: Call) -> Result<Response, Problem> {
-    let charla = call.user.hub.charla();
-    let effective = charla.settings(Vec::new(), &TrustDemand::default())?;
-    let prices = Prices::new(&effective.settings);
-    let sessions = charla.sessions()?;
-    let (mut total, mut models) = (Spent::default(), BTreeMap::<String, Spent>::new());
-    let mut rows = Vec::new();
     let _reading = call.app.limits.reads.acquire().await;
-    for summary in sessions.list().await?.sessions.into_iter().take(SHOWN) {
-        // Removed since it was listed, or without a beginning: it has cost nothing that is known.
-        let Ok(story) = sessions.story(&summary.session, &prices).await else { continue };
-        add(&mut total, &story.spent);
-        add(models.entry(story.model.clone()).or_default(), &story.spent);
-        rows.push(json!({
-            "session": summary.session, "title": summary.title, "model": story.model, "spent": story.spent,
-        }));
-    }
-    let models: Vec<_> =
-        models.iter().map(|(model, spent)| json!({ "model": model, "spent": spent })).collect();
-    call::json(StatusCode::OK, &json!({ "total": total, "models": models, "sessions": rows }))
+    let mut left = READ;
+    let bill = call.user.spendings.bill(&call.user.hub, &mut left).await?;
+    let sessions = bill.sessions.get(..SHOWN).unwrap_or(&bill.sessions);
+    let told = json!({
+        "total": bill.total, "models": told(bill.models), "sessions": sessions, "unread": bill.unread,
+    });
+    call::json(StatusCode::OK, &told)
 }
 
-fn add(sum: &mut Spent, more: &Spent) {
-    sum.input_tokens = sum.input_tokens.saturating_add(more.input_tokens);
-    sum.output_tokens = sum.output_tokens.saturating_add(more.output_tokens);
-    sum.cost_usd = match (sum.cost_usd, more.cost_usd) {
-        (Some(so_far), Some(cost)) => Some(so_far + cost),
-        (so_far, cost) => so_far.or(cost),
-    };
+/// What the sessions of all users have cost, by user and model; nothing else of the sessions is told.
+pub(crate) async fn usage_of_users(call: Call) -> Result<Response, Problem> {
+    let (book, mut left) = (call.app.people.book()?, READ);
+    let _reading = call.app.limits.reads.acquire().await;
+    let (mut users, mut total_unread) = (Vec::new(), 0);
+    for name in std::iter::once(OWNER).chain(book.accounts.keys().map(String::as_str)) {
+        let Some((user, _)) = call.app.people.find(&book, name) else { continue };
+        let Bill { total, models, unread, .. } = user.spendings.bill(&user.hub, &mut left).await?;
+        total_unread += unread;
+        users.push(json!({ "user": name, "total": total, "models": told(models), "unread": unread }));
+    }
+    call::json(StatusCode::OK, &json!({ "users": users, "unread": total_unread }))
 }
 
 /// How many questions wait; unknown while the database is away, which the counts are to tell.

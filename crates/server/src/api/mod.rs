@@ -3,12 +3,14 @@
 pub(crate) mod about;
 pub(crate) mod account;
 pub(crate) mod approvals;
+pub(crate) mod changes;
 pub(crate) mod identity;
 pub(crate) mod keys;
 pub(crate) mod moving;
 pub(crate) mod outputs;
 pub(crate) mod sessions;
 pub(crate) mod shares;
+pub(crate) mod taking;
 pub(crate) mod tokens;
 pub(crate) mod users;
 

@@ -71,7 +71,8 @@ pub(super) fn check(step: Step, snapshots: &dyn Snapshots) -> Result<Move, Check
         };
         // Without the content it was left with there is still a conflict, only no diff.
         let left = load(&step.change.before).ok();
-        let diff = left.map(|left| difference(path, left.as_deref(), found.as_ref())).unwrap_or_default();
+        let holds = found.as_ref().map(|found| found.bytes.as_slice());
+        let diff = left.map(|left| difference(path, left.as_deref(), holds)).unwrap_or_default();
         return Err(conflict(obstacle, now, diff));
     }
     let wanted = load(&step.change.after).map_err(|error| {
@@ -92,9 +93,8 @@ fn settled(step: Step, found: Option<FileNow>) -> Move {
     Move { step, deed: Deed::Nothing, wanted: None, current: None, mode }
 }
 
-/// From what the file was left with to what it holds now.
-fn difference(path: &Path, left: Option<&[u8]>, now: Option<&FileNow>) -> String {
-    let now = now.map(|found| found.bytes.as_slice());
+/// From what a file held to what it holds: a unified diff, or the sizes where one of them is no text.
+pub fn difference(path: &Path, left: Option<&[u8]>, now: Option<&[u8]>) -> String {
     let text = |bytes: Option<&[u8]>| match bytes {
         None => Some(String::new()),
         Some(bytes) if bytes.contains(&0) => None,

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use charla_proto::{FileChange, RevertedFile, SnapshotError, Snapshots};
 
-pub use check::{Conflict, Obstacle};
+pub use check::{Conflict, Obstacle, difference};
 use look::look;
 
 use crate::paths::folder::Folder;

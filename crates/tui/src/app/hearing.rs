@@ -80,11 +80,13 @@ impl App {
 
     fn refused(&mut self, asked: &Asked, refusal: &Refusal) {
         match (asked, refusal) {
-            (Asked::Answer(_), Refusal::Late { by, .. }) if *by == self.base.me => {}
-            (Asked::Answer(_), Refusal::Late { by, .. }) => {
+            // The same said twice by the same person is said.
+            (Asked::Answer(_, mine), Refusal::Late { by, outcome })
+                if *by == self.base.me && outcome == mine => {}
+            (Asked::Answer(..), Refusal::Late { by, .. }) => {
                 self.transcript.tell(Role::Dim, &format!("answered already by {by}"));
             }
-            (Asked::Answer(approval), refusal) => match self.questions.find(approval) {
+            (Asked::Answer(approval, _), refusal) => match self.questions.find(approval) {
                 Some(card) => card.complain(&refusal.to_string()),
                 None => self.transcript.tell(Role::Warning, &refusal.to_string()),
             },

@@ -144,7 +144,8 @@ impl Link {
     /// Answers a question.
     pub fn answer(&self, approval: &str, outcome: Outcome) {
         let approval = approval.to_owned();
-        self.ask(Command::Answer { approval: approval.clone(), outcome }, Asked::Answer(approval));
+        let asked = Asked::Answer(approval.clone(), outcome.clone());
+        self.ask(Command::Answer { approval, outcome }, asked);
     }
 
     /// Stops the turn, and takes back what the person said and still waits.

@@ -6,7 +6,7 @@ use charla::models::survey::Row;
 use charla::session::BackgroundProcesses;
 use charla::{Failure, Notice, Notices, OpenedSession, Progress};
 use charla_core::session::Subscription;
-use charla_proto::{Record, Refusal, Reply, SessionSnapshot};
+use charla_proto::{Outcome, Record, Refusal, Reply, SessionSnapshot};
 use tokio::sync::mpsc::UnboundedSender;
 
 use crate::commands::Found;
@@ -54,12 +54,12 @@ pub struct Opened {
 }
 
 /// What was asked of a session, for its reply to be understood.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Asked {
     /// Something was said.
     Prompt,
-    /// A question was answered.
-    Answer(String),
+    /// A question was answered, and how.
+    Answer(String, Outcome),
     /// To go back, and these words to be said anew.
     Rewind(Option<String>),
     /// Anything else, in the words of whoever asked.

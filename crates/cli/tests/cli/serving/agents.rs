@@ -17,7 +17,7 @@ fn says(answers_tools: bool, reply: impl Into<Reply>) -> Rule {
 }
 
 /// Puts an agent into the user's home.
-fn worker(place: &Place) {
+pub fn worker(place: &Place) {
     let folder = place.home().join("agents");
     std::fs::create_dir_all(&folder).unwrap();
     std::fs::write(folder.join("worker.md"), "---\nname: worker\ndescription: Works.\n---\nYou work.\n")

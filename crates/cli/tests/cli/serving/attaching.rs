@@ -43,6 +43,23 @@ fn a_session_is_talked_with_line_by_line() {
 }
 
 #[test]
+fn an_answer_that_the_same_person_gave_elsewhere_is_told() {
+    let server = server(Script::new([write("a.txt"), "Written.".into()]));
+    let place = place(&server);
+    let served = Served::start(&place);
+    let session = served.begin("write it");
+    let question = served.questions(1).remove(0);
+    let laptop = laptop().variable("CHARLA_TOKEN", &served.token);
+    let mut terminal = Terminal::start(&laptop, &["attach", &url(&served), &session]);
+    terminal.wait_for("n REASON no, go on? ");
+    let approval = question["asked"]["approval"].as_str().unwrap();
+    let yes = serde_json::json!({"outcome": "proceed_once"});
+    assert_eq!(served.post(&format!("/approvals/{approval}"), &yes).status, 200);
+    terminal.wait_for("answered by web");
+    terminal.wait_for("Written.");
+}
+
+#[test]
 fn questions_of_a_server_are_listed_and_answered_and_a_late_answer_is_told_so() {
     let server = server(Script::new([write("a.txt"), "Written.".into()]));
     let place = place(&server);

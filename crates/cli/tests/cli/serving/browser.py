@@ -1,4 +1,5 @@
-"""One scenario in a real browser: SCENARIO LINK FOLDER. Says `restart` on a line of its own to have the server killed and started again."""
+"""One scenario in a real browser: SCENARIO LINK FOLDER. What it says on a line of its own is done by the test, `restart` for one: the server is killed and
+started again."""
 
 import base64
 import os
@@ -11,9 +12,14 @@ PATIENCE = 60_000
 expect.set_options(timeout=PATIENCE)
 
 
-def restart():
-    print("restart", flush=True)
+def have(done):
+    """Has the test do something, and waits until it is done."""
+    print(done, flush=True)
     sys.stdin.readline()
+
+
+def restart():
+    have("restart")
 
 
 def sign_in(page, link):
@@ -96,6 +102,221 @@ def two_tabs_agree(page, link, _):
     for tab in (page, other):
         expect(tab.locator("#log .answered")).to_have_text("Allowed · you")
         expect(tab.locator("#log .message.model").last).to_contain_text("Written.")
+
+
+def tabs_and_a_terminal_race(page, link, _):
+    sign_in(page, link)
+    prompt(page, "go")
+    expect(page.locator("#log .card")).to_be_visible()
+    other = page.context.new_page()
+    other.goto(page.url)
+    expect(other.locator("#log .card")).to_be_visible()
+    answer(other, "no")
+    other.fill("#log .card input[type=text]", "said in the second tab")
+    have("attach " + page.url.split("#")[1])
+    # All three within a few milliseconds, in whatever order: who comes too late may find no card any more.
+    other.evaluate("setTimeout(() => document.querySelector('#log .card [data-answer=denied]')?.click(), 10)")
+    have("race")
+    page.evaluate("document.querySelector('#log .card [data-answer=yes]')?.click()")
+    told = []
+    for tab in (page, other):
+        expect(tab.locator("#log .message.model").last).to_contain_text("Over.")
+        expect(tab.locator("#log .answered")).to_have_count(1)
+        expect(tab.locator("#log .card")).to_have_count(0)
+        told.append(tab.locator("#log .answered").inner_text())
+    possible = ("Allowed · you", "Denied: said in the second tab · you", "Denied: said at the terminal · you")
+    assert told[0] == told[1] and told[0] in possible, told
+    have("won " + told[0])
+
+
+def a_hidden_tab_rests(page, link, _):
+    page.add_init_script("""
+        window.away = false;
+        Object.defineProperty(Document.prototype, "hidden", { get: () => window.away });
+        const real = window.EventSource;
+        window.EventSource = class extends real {
+            constructor(...all) { super(...all); window.source = this; }
+        };
+    """)
+    page.clock.install()
+    sign_in(page, link)
+    prompt(page, "one")
+    expect(page.locator("#log .message.model").last).to_contain_text("First.")
+    see = "(away) => { window.away = away; document.dispatchEvent(new Event('visibilitychange')); }"
+    page.evaluate(see, True)
+    page.clock.fast_forward(29_000)
+    assert page.evaluate("source.readyState") == 1, "it follows for a while"
+    page.clock.fast_forward(2_000)
+    assert page.evaluate("source.readyState") == 2, "it follows no longer"
+    other = page.context.new_page()
+    other.goto(page.url)
+    prompt(other, "two")
+    expect(other.locator("#log .card")).to_be_visible()
+    assert not page.title().startswith("(1)"), page.title()
+    # It still counts what waits, now and then.
+    page.clock.fast_forward(16_000)
+    expect(page).to_have_title(re.compile(r"^\(1\) "))
+    expect(page.locator("#log .card")).to_have_count(0)
+    page.evaluate(see, False)
+    expect(page.locator("#log .card")).to_be_visible()
+    answer(page, "yes")
+    for tab in (page, other):
+        expect(tab.locator("#log .message.model").last).to_contain_text("Written.")
+        expect(tab.locator("#log .message.user")).to_have_count(2)
+        expect(tab.locator("#log .answered")).to_have_text("Allowed · you")
+
+
+def reach(page, wanted, key="Shift+Tab"):
+    """Goes there with the keyboard."""
+    expect(wanted).to_be_visible()
+    for _ in range(80):
+        if wanted.evaluate("node => node === document.activeElement"):
+            return
+        page.keyboard.press(key)
+    raise AssertionError(f"{wanted} is not reached by {key}")
+
+
+def denied_and_edited_by_keys(page, link, _):
+    sign_in(page, link)
+    page.keyboard.type("go")
+    page.keyboard.press("Enter")
+    card = page.locator("#log .card")
+    reach(page, card.locator("[data-answer=no]"))
+    page.keyboard.press("Enter")
+    # The field for the reason has the focus by itself.
+    page.keyboard.type("run a command instead")
+    page.keyboard.press("Enter")
+    expect(page.locator("#log .answered").first).to_have_text("Denied: run a command instead · you")
+    edit = card.locator("[data-answer=edit]")
+    expect(edit).to_be_visible()
+    page.keyboard.press("Tab")
+    reach(page, edit, "Tab")
+    page.keyboard.press("Enter")
+    arguments = card.locator("textarea")
+    expect(arguments).to_be_focused()
+    page.keyboard.press("Control+a")
+    page.keyboard.type('{"command": "touch right"}')
+    reach(page, card.locator("[data-answer=edited]"), "Tab")
+    page.keyboard.press("Enter")
+    expect(page.locator("#log .answered").last).to_have_text("Allowed with other arguments · you")
+    expect(page.locator("#log .message.model").last).to_contain_text("All done.")
+
+
+def a_database_is_away(page, link, _):
+    sign_in(page, link)
+    prompt(page, "one")
+    expect(page.locator("#log .message.model").last).to_contain_text("First.")
+    have("stop")
+    expect(page.locator("#trouble")).to_contain_text("The database cannot be reached")
+    have("start")
+    expect(page.locator("#trouble")).to_be_hidden()
+    prompt(page, "two")
+    expect(page.locator("#log .message.model").last).to_contain_text("Second.")
+
+
+def changes_of_turns_are_undone(page, link, folder):
+    sign_in(page, link)
+    page.select_option("#mode", "auto_edit")
+    prompt(page, "go")
+    expect(page.locator("#log .message.model").last).to_contain_text("Both written.")
+    work = page.locator("#place").inner_text()
+    read = lambda name: open(os.path.join(work, name)).read() if os.path.exists(os.path.join(work, name)) else None
+    block = page.locator("#log .changes")
+    expect(block).to_have_count(1)
+    expect(block.locator("p")).to_contain_text("2 files changed")
+    first, second = block.locator("li").nth(0), block.locator("li").nth(1)
+    # The first file was written twice: what is shown is what the turn made of it in all.
+    expect(first.locator("summary")).to_have_text(re.compile(r"^old\.txt.*\+1−1$"))
+    expect(second.locator("summary")).to_have_text(re.compile(r"^new\.txt.*\+1−0$"))
+    first.locator("summary").click()
+    expect(first.locator(".diff")).to_contain_text("-Before.")
+    expect(first.locator(".diff")).to_contain_text("+After.")
+    assert "Between." not in first.inner_text(), first.inner_text()
+    second.locator("[data-undo]").click()
+    expect(second).to_contain_text("taken back")
+    assert (read("old.txt"), read("new.txt")) == ("After.\n", None)
+    # The next turn changes nothing; the earlier one is undone all the same.
+    prompt(page, "and now")
+    expect(page.locator("#log .message.model").last).to_contain_text("Nothing.")
+    expect(block).to_have_count(1)
+    block.locator("p [data-undo=all]").click()
+    expect(first).to_contain_text("taken back")
+    assert (read("old.txt"), read("new.txt")) == ("Before.\n", None)
+    page.reload()
+    expect(block.locator(".undone")).to_have_count(2)
+    expect(block.locator("[data-undo]")).to_have_count(0)
+    block.locator("p [data-redo=all]").click()
+    expect(block.locator(".undone")).to_have_count(0)
+    assert (read("old.txt"), read("new.txt")) == ("After.\n", "Hello.\n")
+    # What somebody wrote since is not lost: the undo is refused and says which file it is.
+    with open(os.path.join(work, "new.txt"), "w") as file:
+        file.write("Mine.\n")
+    block.locator("p [data-undo=all]").click()
+    expect(page.locator("#trouble")).to_contain_text("new.txt")
+    assert (read("old.txt"), read("new.txt")) == ("After.\n", "Mine.\n")
+
+
+def a_session_of_a_terminal_is_asked_for(page, link, _):
+    sign_in(page, link)
+    page.locator("#sessions a").click()
+    expect(page.locator("#badge")).to_have_text("open in a terminal")
+    expect(page.locator("#log .card")).to_be_visible()
+    page.click("#take")
+    expect(page.locator("#take")).to_have_text("asked there …")
+    # Nobody there has left it: it stays theirs, and its question is answered all the same.
+    expect(page.locator("#badge")).to_have_text("open in a terminal")
+    answer(page, "yes")
+    expect(page.locator("#log .message.model").last).to_contain_text("Written.")
+    expect(page.locator("#take")).to_be_hidden()
+    expect(page.locator("#badge")).to_be_hidden()
+    state = page.evaluate("fetch('/api/v1/sessions/' + location.hash.slice(1)).then((answer) => answer.json())")["state"]
+    assert state == "running", state
+
+
+def an_address_leads_nowhere_else(page, link, _):
+    sign_in(page, link)
+    origin = link.split("/sign-in")[0]
+    asked = []
+    page.on("request", lambda request: asked.append(request.url))
+    for name in ("../users/x", "%2e%2e%2fusers%2fx", "..", "a?search=b", "x%", "a/b"):
+        page.goto("about:blank")
+        page.goto(f"{origin}/#{name}")
+        expect(page.locator("#trouble")).to_contain_text("not there any more")
+    wrong = [url for url in asked if "/users" in url or url.endswith("/api/v1/") or "search=b" in url.split("/api/v1/sessions")[-1]]
+    assert not wrong, wrong
+
+
+def lost_text_is_told_again(page, link, _):
+    # What a browser that cannot keep up sees: some events never come, and then it is told so.
+    page.add_init_script("""
+        const real = window.EventSource;
+        window.EventSource = class extends real {
+            addEventListener(name, listener) {
+                let turns = 0;
+                super.addEventListener(name, (event) => {
+                    if (name !== "turn" || window.lost) return listener(event);
+                    turns += 1;
+                    if (turns < 3) return listener(event);
+                    if (turns === 6) {
+                        window.lost = true;
+                        document.documentElement.dataset.lost = "yes";
+                        this.dispatchEvent(new MessageEvent("missed", { data: "null" }));
+                    }
+                });
+            }
+        };
+    """)
+    sign_in(page, link)
+    prompt(page, "go")
+    # The answer has not ended: nothing but the events tells it.
+    expect(page.locator("html")).to_have_attribute("data-lost", "yes")
+    expect(page.locator("#log .streaming")).to_contain_text("one two three four five six seven eight")
+    page.reload()
+    expect(page.locator("#log .streaming")).to_contain_text("one two three four five six seven eight")
+    expect(page.locator("#log .message.user")).to_have_count(1)
+    page.click("#stop")
+    expect(page.locator("#log")).to_contain_text("stopped")
+    expect(page.locator("#log .streaming")).to_have_count(0)
 
 
 def the_inbox_answers_across_sessions(page, link, _):
@@ -312,6 +533,9 @@ def axe_finds_nothing(page, link, _):
     page.click("#inbox-open")
     answer(page, "yes")
     expect(page.locator("#log .message.model").last).to_contain_text("Written.")
+    page.locator("#log .changes summary").click()
+    expect(page.locator("#log .changes .diff")).to_be_visible()
+    look("what a turn changed")
     page.click("#more summary")
     look("the menu")
     page.click("#show-figures")
@@ -520,6 +744,10 @@ def it_fits_a_phone(page, link, _):
     sign_in(page, link)
     prompt(page, "go")
     expect(page.locator("#log .card")).to_be_visible()
+    # Turned, or with its keyboard out, the end stays in sight.
+    for width, height in ((844, 390), (390, 500), (390, 844)):
+        page.set_viewport_size({"width": width, "height": height})
+        expect(page.locator("#log .card [data-answer=yes]")).to_be_in_viewport()
     wide = page.evaluate("document.documentElement.scrollWidth > innerWidth")
     assert not wide, "the page is wider than the screen"
     expect(page.locator("#side")).to_be_hidden()
@@ -529,6 +757,52 @@ def it_fits_a_phone(page, link, _):
     expect(page.locator("#side")).to_be_hidden()
     answer(page, "yes")
     expect(page.locator("#log .message.model").last).to_contain_text("Written.")
+
+
+NAMED = """(work) => {
+    const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+    while (texts.nextNode()) texts.currentNode.data = texts.currentNode.data.replaceAll(work, "/home/anna/app");
+}"""
+
+
+def pictures(page, link, folder):
+    """What the page looks like, light, dark and on a phone; the folder has a name that says more than that of a test."""
+    page.set_viewport_size({"width": 1280, "height": 940})
+    sign_in(page, link)
+    own = page.locator("#folder").input_value() + "/app"
+
+    def begin():
+        page.fill("#folder", own)
+        page.locator("#folder").blur()
+
+    begin()
+    prompt(page, "Which of the settings are read at the start?")
+    expect(page.locator("#log .message.model").last).to_contain_text("app.toml")
+    page.click("#new")
+    begin()
+    prompt(page, "Change the port to 8080")
+    answer(page, "yes")
+    expect(page.locator("#log .message.model").last).to_contain_text("8080")
+    expect(page.locator("#log .changes .plus").first).to_be_visible()
+    prompt(page, "Does it still start?")
+    expect(page.locator("#log .card")).to_be_visible()
+    expect(page.locator("#figures")).to_contain_text("tokens")
+    expect(page.locator("#inbox-count")).to_have_text("1")
+    for name, scheme, size in (("light", "light", (1280, 940)), ("dark", "dark", (1280, 940)), ("phone", "light", (390, 844))):
+        page.emulate_media(color_scheme=scheme, reduced_motion="reduce")
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        page.evaluate(NAMED, own)
+        # However the window changes, the question is in sight.
+        expect(page.locator("#log .card [data-answer=yes]")).to_be_in_viewport()
+        page.screenshot(path=os.path.join(folder, f"{name}.png"))
+    page.locator("#log .changes summary").first.click()
+    page.locator("#log .changes").first.scroll_into_view_if_needed()
+    page.screenshot(path=os.path.join(folder, "phone-changes.png"))
+    page.set_viewport_size({"width": 1280, "height": 940})
+    page.click("#more summary")
+    page.click("#show-figures")
+    expect(page.locator("#dialog svg.chart")).to_be_visible()
+    page.screenshot(path=os.path.join(folder, "figures.png"))
 
 
 def main(scenario, link, folder):

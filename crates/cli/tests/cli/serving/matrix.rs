@@ -38,7 +38,9 @@ pub const ROWS: &[(&str, &str, Option<&str>)] = &[
     ("records", "viewer", Some("read")),
     ("session_events", "viewer", Some("read")),
     ("whole_output", "viewer", Some("read")),
+    ("turn_changes", "viewer", Some("read")),
     ("command", "member", Some("own")),
+    ("take_session", "member", Some("own")),
     ("list_shares", "viewer", Some("own")),
     ("share", "member", Some("own")),
     ("unshare", "viewer", Some("read")),
@@ -50,6 +52,7 @@ pub const ROWS: &[(&str, &str, Option<&str>)] = &[
     ("settings", "viewer", None),
     ("explain", "viewer", None),
     ("usage", "viewer", None),
+    ("usage_of_users", "admin", None),
     ("metrics", "admin", None),
     ("delete_session", "member", Some("own")),
 ];
@@ -118,6 +121,7 @@ pub fn operations(document: &Value) -> Vec<Operation> {
 pub fn filled(path: &str, session: &str) -> String {
     let path = path.replace("{id}", session).replace("{approval}", &format!("{session}:4"));
     let path = path.replace("{user}", "nobody").replace("{token}", "none").replace("{call}", "none");
+    let path = path.replace("{turn}", "1");
     path.replace("{provider}", "mistral")
 }
 

@@ -25,6 +25,7 @@ mod shelf;
 mod slow;
 mod team;
 mod tls;
+mod usage;
 mod users;
 
 use charla_testkit::{Reply, Server};

@@ -2,10 +2,10 @@
 
 use std::process::Command;
 
-use charla_testkit::Script;
+use charla_testkit::{Otherwise, Script};
 
 use super::client::Served;
-use super::place;
+use super::{place, write};
 use crate::place::server;
 
 /// Streams do not end by themselves.
@@ -13,9 +13,21 @@ const LEFT_OUT: [&str; 2] = ["session_events", "events"];
 
 #[test]
 fn what_the_document_says_holds_for_requests_that_nobody_thought_of() {
-    let server = server(Script::new(["unused"]));
+    let script = Script::new([write("a.txt"), "Hello.".into(), "Hello again.".into()]);
+    let server = server(Script { otherwise: Otherwise::Repeat, ..script });
     let place = place(&server).settings(r#"{"model": {"name": "openai/gpt-4.1"}}"#);
     let served = Served::start(&place);
+    // What is sent is sent to sessions that are there: one whose question waits, and one that rests.
+    let asks = served.begin("write it");
+    let question = served.questions(1).remove(0);
+    let session = served.begin("hi");
+    served.events(&session, 0).until("turn_ended");
+    let approval = question["asked"]["approval"].as_str().unwrap();
+    let known = format!(
+        "[parameters]\n\"path.id\" = \"{session}\"\n\"path.turn\" = \"1\"\n\"path.approval\" = \"{approval}\"\n\n\
+         [[operations]]\ninclude-operation-id = \"delete_session\"\nparameters = {{ \"path.id\" = \"none\" }}\n"
+    );
+    std::fs::write(place.path().join("schemathesis.toml"), known).unwrap();
     let python = std::env::var("CHARLA_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
     let url = format!("http://{}", served.address);
     let mut command = Command::new(python);
@@ -25,7 +37,7 @@ fn what_the_document_says_holds_for_requests_that_nobody_thought_of() {
         "--seed",
         "1",
         "--max-examples",
-        "5",
+        "10",
         "--request-timeout",
         "60",
         "--generation-database",
@@ -39,4 +51,8 @@ fn what_the_document_says_holds_for_requests_that_nobody_thought_of() {
     assert!(output.status.success(), "{said}{}", String::from_utf8_lossy(&output.stderr));
     assert!(said.contains("test cases") || said.contains("Test cases"), "{said}");
     assert_eq!(served.get("/me").status, 200, "it lives on");
+    let records = |session: &str| served.get(&format!("/sessions/{session}/records")).text();
+    assert!(records(&asks).contains("approval_answered"), "answers that fit the document are taken");
+    let turns = records(&session).matches("turn_started").count();
+    assert!(turns > 1, "so are commands: {turns} turns");
 }

@@ -1,0 +1,18 @@
+//! Going on here with a session that a terminal has open.
+
+use charla_proto::{Command, Request};
+use http::StatusCode;
+use serde_json::json;
+
+use super::done;
+use crate::call::Call;
+use crate::problem::Problem;
+use crate::repeats::Answer;
+
+/// Opens the session here. Where another process has it, whoever is there is asked to leave it, and nothing is taken from them: once they
+/// have, this is asked again.
+pub(crate) async fn take(call: Call) -> Result<Answer, Problem> {
+    let request = Request { by: call.user.name.clone(), command: Command::HandOver };
+    let is_here = call.owner.hub.take(call.part("id"), &request).await?;
+    done(StatusCode::OK, &json!({ "state": if is_here { "running" } else { "asked" } }))
+}
