@@ -132,7 +132,8 @@ pub async fn run(launch: Launch) -> Result<Ending, Failure> {
     let mut app = App::new(launch, tell).map_err(unusable)?;
     while !app.is_over() {
         app.draw_if_due();
-        let (wakes_at, behind) = (app.wakes_at(), app.display().behind());
+        app.look_what_is_written();
+        let (wakes_at, behind) = (app.wakes_at(), app.behind());
         let happening = tokio::select! {
             biased;
             happening = sources.next(wakes_at) => happening,
