@@ -27,3 +27,4 @@ mod talking;
 mod terminal;
 mod tmux;
 mod working;
+mod writing;

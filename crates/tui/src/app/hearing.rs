@@ -27,7 +27,10 @@ impl App {
             }
             News::Progress(words) => self.activity.progress(words, now),
             News::Replied(asked, Reply::Refused(refusal)) => self.refused(&asked, &refusal),
-            News::Replied(Asked::Rewind(Some(words)), _) => self.composer.bring_back(&words),
+            News::Replied(Asked::Rewind(Some(words)), _) => self.composer.bring_back(&words, Vec::new()),
+            News::Replied(Asked::Prompt(files), Reply::Prompted { prompt, waits }) => {
+                self.prompted(prompt, files, waits);
+            }
             News::Replied(..) => {}
             News::Surveyed(found) => self.surveyed(found, now),
             News::FilesFound => self.composer.refresh(),
@@ -88,7 +91,9 @@ impl App {
                 Some(card) => card.complain(&refusal.to_string()),
                 None => self.transcript.tell(Role::Warning, &refusal.to_string()),
             },
-            (Asked::Prompt, refusal) => self.transcript.tell(Role::Failure, &format!("not said: {refusal}")),
+            (Asked::Prompt(_), refusal) => {
+                self.transcript.tell(Role::Failure, &format!("not said: {refusal}"))
+            }
             (Asked::Rewind(_), refusal) => self.transcript.tell(Role::Warning, &format!("rewind: {refusal}")),
             (Asked::Other(what), refusal) => {
                 self.transcript.tell(Role::Warning, &format!("{what}: {refusal}"));

@@ -1,5 +1,6 @@
 //! What work beside the screen tells the application.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use charla::models::survey::Row;
@@ -54,8 +55,8 @@ pub struct Opened {
 /// What was asked of a session, for its reply to be understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Asked {
-    /// Something was said.
-    Prompt,
+    /// Something was said, and these files with it.
+    Prompt(Vec<PathBuf>),
     /// A question was answered.
     Answer(String),
     /// To go back, and these words to be said anew.

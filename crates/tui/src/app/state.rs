@@ -306,6 +306,10 @@ impl App {
                 Fact::TurnEnded(_) => {
                     self.questions.clear();
                     self.look_around();
+                    let queue = &self.status.queue;
+                    self.person
+                        .sent_files
+                        .retain(|prompt, _| queue.iter().any(|queued| queued.id == *prompt));
                 }
                 _ => {}
             }
