@@ -311,6 +311,8 @@ impl App {
                         .sent_files
                         .retain(|prompt, _| queue.iter().any(|queued| queued.id == *prompt));
                 }
+                // The person may have switched it themselves.
+                Fact::ClientCallEnded(_) => self.look_around(),
                 _ => {}
             }
         }
