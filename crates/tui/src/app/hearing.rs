@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
-use charla::{Begin, Failure, OpenRequest};
+use charla::models::Prices;
+use charla::{Begin, Failure, OpenRequest, OpenedSession};
 use charla_core::hooks::EndReason;
-use charla_proto::{Command, Refusal, Reply};
+use charla_proto::{Command, Refusal, Reply, SessionSnapshot};
 use charla_terminal::wording;
 
 use super::Reason;
@@ -13,6 +14,7 @@ use super::news::{Asked, News, Opened};
 use super::sources::Sources;
 use super::state::{App, Standing};
 use crate::commands::window;
+use crate::spent::Spent;
 use crate::text::Role;
 
 impl App {
@@ -33,6 +35,11 @@ impl App {
             }
             News::Replied(..) => {}
             News::Surveyed(found) => self.surveyed(found, now),
+            News::Spent(session, earlier) => {
+                if self.person.session.as_ref() == Some(&session) {
+                    self.status.add_earlier(&earlier);
+                }
+            }
             News::FilesFound => self.composer.refresh(),
             News::Composed(message) => self.composed(message, now),
             News::Found(found) => self.found(found, now),
@@ -101,6 +108,19 @@ impl App {
         }
     }
 
+    /// Looks what earlier processes spent in a session; [`News::Spent`] tells.
+    fn look_up_spent(&self, session: &OpenedSession, snapshot: &SessionSnapshot) {
+        if snapshot.contents.is_empty() {
+            return;
+        }
+        let (handle, id, last) = (session.handle.clone(), session.id.clone(), snapshot.seq);
+        let (prices, tell) = (Prices::new(&self.base.settings), self.base.tell.clone());
+        tokio::spawn(async move {
+            let spent = Spent::until(&handle, last, prices).await;
+            let _ = tell.send(News::Spent(id, Box::new(spent)));
+        });
+    }
+
     fn opened(&mut self, opened: Opened, sources: &mut Sources, now: Instant) {
         let Opened { session, snapshot, events, records } = opened;
         self.activity.progress(None, now);
@@ -126,6 +146,7 @@ impl App {
                 }
                 self.transcript.begin(&snapshot, &records, now);
                 self.status.begin(&snapshot);
+                self.look_up_spent(&session, &snapshot);
             }
         }
         self.status.window = snapshot.room.window.or_else(|| window(&self.base.settings, &self.status.model));

@@ -12,6 +12,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::commands::Found;
 use crate::composer::Message;
+use crate::spent::Spent;
 
 /// Something that came of work beside the screen.
 pub enum News {
@@ -30,6 +31,8 @@ pub enum News {
     Progress(Option<String>),
     /// The session replied to something that was asked of it.
     Replied(Asked, Reply),
+    /// What was spent in a session before it was opened here.
+    Spent(String, Box<Spent>),
     /// More files can be named.
     FilesFound,
     /// What a command found out.
