@@ -34,6 +34,7 @@ use crate::screen::Narrowing;
 use crate::theme::Depth;
 use crate::writer::Writer;
 pub(crate) use commands::{Choice, Rewind};
+pub(crate) use first_run::{larger, model_picker, trust_picker};
 use sources::Sources;
 use state::{App, Wish};
 
