@@ -117,7 +117,9 @@ fn farewell(ending: &Ending, again: &str, printer: &mut Printer) -> i32 {
             if ending.is_read {
                 printer.note(GOODBYE);
             }
-            if matches!(ending.reason, Reason::Dismissed) { OK } else { CANCELLED }
+            // Where nothing was said, nothing was broken off; Gemini CLI's own tests want it so.
+            let is_idle = matches!(ending.reason, Reason::Dismissed) && ending.session.is_none();
+            if is_idle { OK } else { CANCELLED }
         }
         Reason::Failed(failure) => {
             if ending.is_read {
@@ -143,9 +145,9 @@ pub async fn line_by_line(ask: Ask, charla: &Charla, mut printer: Printer) -> i3
         charla: charla.clone(),
         source: Arc::new(charla.clone()),
         me: ME.to_owned(),
+        first_run: first_run(&ask, charla, &settings),
         settings,
         request,
-        first_run: first_run(&ask, charla, &settings),
         opening: ask.opening,
     };
     in_lines(scene, "charla --resume", &mut printer).await
