@@ -5,6 +5,8 @@
 //! whoever shows them, and what is not visible is shown by its number. What a person reads last before they answer is
 //! what would run, where, and what holds it in.
 
+use std::iter;
+
 use charla_proto::text::{one_line, visible};
 use charla_proto::{Confirmation, ConfirmationDetail, Question};
 
@@ -32,11 +34,73 @@ const RULES: Clip = Clip { first: 12, last: 4 };
 const COMMAND: Clip = Clip { first: 14, last: 10 };
 const DIFF: Clip = Clip { first: 80, last: 40 };
 
+/// What a row of a card is about. Who shows cards decides by it what a person must have seen, never by the words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CardPart {
+    /// What is asked: words of ours.
+    Heading,
+    /// How much of something is left out: words of ours.
+    Note,
+    /// What the model says about its call.
+    Title,
+    /// The rule that asked, and its reasons.
+    Reason,
+    /// What an "always" would allow from then on.
+    Rule,
+    /// The command that would run.
+    Command,
+    /// The file that would be written.
+    File,
+    /// How that file would change.
+    Diff,
+    /// What else would happen: what a tool does, which tool of a server is called and with what.
+    Action,
+    /// Where a call goes to.
+    Address,
+    /// The folder of a command.
+    Folder,
+    /// What holds the call in.
+    Isolation,
+    /// A question of the model's own.
+    Question,
+}
+
+/// A row of a card.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CardRow {
+    /// What it is about.
+    pub part: CardPart,
+    /// Our word before its margin, on the first row of a part.
+    pub label: String,
+    /// What stands behind the margin; of a heading or a note, all of it.
+    pub text: String,
+    /// It goes on with the line of the row before it.
+    pub is_broken: bool,
+}
+
+impl CardRow {
+    /// True for words of ours, which have no margin.
+    pub fn is_ours(&self) -> bool {
+        matches!(self.part, CardPart::Heading | CardPart::Note)
+    }
+
+    /// The row as text.
+    fn line(&self) -> String {
+        let Self { label, text, .. } = self;
+        match self.is_ours() {
+            true => text.clone(),
+            false => format!("{label:<LABEL$}{}{text}", if self.is_broken { BROKEN } else { MARGIN }),
+        }
+    }
+}
+
 /// A question as text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Card {
     /// The text, without the answers that there are.
     pub text: String,
+    /// The same row by row.
+    pub rows: Vec<CardRow>,
     /// Something in the middle is left out: [`Card::whole`] has it.
     pub is_clipped: bool,
     width: usize,
@@ -54,24 +118,24 @@ impl Card {
         Self::new(columns, true).with(confirmation)
     }
 
-    /// A question of the model's own. `answers` is what can be said.
+    /// A question of the model's own.
     pub fn question(question: &Question, columns: usize) -> Self {
         let mut card = Self::new(columns, true);
-        card.text.push_str(&format!("{HEADING}a question to you\n"));
-        card.rows("", &question.header, WORDS);
-        card.rows("", &question.question, COMMAND);
+        card.say(CardPart::Heading, &format!("{HEADING}a question to you"));
+        card.put_text(CardPart::Question, "", &question.header, WORDS);
+        card.put_text(CardPart::Question, "", &question.question, COMMAND);
         for (option, number) in question.options.iter().zip(1..) {
             let text = match option.description.is_empty() {
                 true => option.label.clone(),
                 false => format!("{}: {}", option.label, option.description),
             };
-            card.rows(&format!("{number:>9}"), &text, COMMAND);
+            card.put_text(CardPart::Question, &format!("{number:>9}"), &text, COMMAND);
         }
         if let Some(placeholder) = &question.placeholder {
-            card.rows("such as", placeholder, COMMAND);
+            card.put_text(CardPart::Question, "such as", placeholder, COMMAND);
         }
         if let Some(default) = &question.default {
-            card.rows("default", default, COMMAND);
+            card.put_text(CardPart::Question, "default", default, COMMAND);
         }
         card
     }
@@ -94,59 +158,58 @@ impl Card {
 
     fn new(columns: usize, whole: bool) -> Self {
         let width = columns.saturating_sub(LABEL + MARGIN.chars().count()).max(LEAST);
-        Self { text: String::new(), is_clipped: false, width, whole }
+        Self { text: String::new(), rows: Vec::new(), is_clipped: false, width, whole }
     }
 
     fn with(mut self, confirmation: &Confirmation) -> Self {
         let Confirmation { tool, title, detail, rule, isolation, reasons, always, .. } = confirmation;
-        self.text = format!("{HEADING}may {} run?\n", one_line(tool));
+        self.say(CardPart::Heading, &format!("{HEADING}may {} run?", one_line(tool)));
         match detail {
             ConfirmationDetail::Exec { command, .. } => {
-                self.rows("model says", said_by_the_model(title, command), WORDS);
+                self.put_text(CardPart::Title, "model says", said_by_the_model(title, command), WORDS);
             }
-            ConfirmationDetail::Info { text, .. } if text != title => self.rows("call", title, WORDS),
+            ConfirmationDetail::Info { text, .. } if text != title => {
+                self.put_text(CardPart::Title, "call", title, WORDS);
+            }
             _ => {}
         }
-        self.rows("asked by", rule, REASONS);
-        self.rows("", &reasons.join("\n"), REASONS);
+        self.put_text(CardPart::Reason, "asked by", rule, REASONS);
+        self.put_text(CardPart::Reason, "", &reasons.join("\n"), REASONS);
         if let Some(rules) = always {
-            self.rows("if always", rules.trim_end(), RULES);
+            self.put_text(CardPart::Rule, "if always", rules.trim_end(), RULES);
         }
         self.detail(detail);
-        self.rows("isolation", isolation, REASONS);
+        self.put_text(CardPart::Isolation, "isolation", isolation, REASONS);
         self
     }
 
     fn detail(&mut self, detail: &ConfirmationDetail) {
         match detail {
             ConfirmationDetail::Exec { command, cwd } => {
-                self.rows("command", command, COMMAND);
-                self.rows("folder", &one_line(&cwd.to_string_lossy()), COMMAND);
+                self.put_text(CardPart::Command, "command", command, COMMAND);
+                self.put_text(CardPart::Folder, "folder", &one_line(&cwd.to_string_lossy()), COMMAND);
             }
             ConfirmationDetail::Edit { path, diff, before, .. } => {
                 let what = if before.is_some() { "changes" } else { "new file" };
-                self.rows(what, &one_line(&path.to_string_lossy()), COMMAND);
-                self.rows("diff", diff.trim_end(), DIFF);
+                self.put_text(CardPart::File, what, &one_line(&path.to_string_lossy()), COMMAND);
+                self.put_text(CardPart::Diff, "diff", diff.trim_end(), DIFF);
             }
             ConfirmationDetail::Info { text, urls } => {
-                self.rows("does", text, COMMAND);
-                self.rows("goes to", &urls.join("\n"), COMMAND);
+                self.put_text(CardPart::Action, "does", text, COMMAND);
+                self.put_text(CardPart::Address, "goes to", &urls.join("\n"), COMMAND);
             }
             ConfirmationDetail::Mcp { server, tool, args } => {
                 let args = serde_json::to_string_pretty(args).unwrap_or_default();
-                self.rows(
-                    "calls",
-                    &format!("{} of the server {}", one_line(tool), one_line(server)),
-                    COMMAND,
-                );
-                self.rows("with", &args, COMMAND);
+                let called = format!("{} of the server {}", one_line(tool), one_line(server));
+                self.put_text(CardPart::Action, "calls", &called, COMMAND);
+                self.put_text(CardPart::Action, "with", &args, COMMAND);
             }
             ConfirmationDetail::AskUser { .. } => {}
         }
     }
 
     /// A text behind the margin.
-    fn rows(&mut self, label: &str, text: &str, clip: Clip) {
+    fn put_text(&mut self, part: CardPart, label: &str, text: &str, clip: Clip) {
         if text.is_empty() {
             return;
         }
@@ -154,29 +217,35 @@ impl Card {
         let Clip { first, last } = clip;
         let hidden = rows.len().saturating_sub(first + last);
         if self.whole || hidden == 0 {
-            self.put(label, &rows);
+            self.put_rows(part, label, &rows);
             return;
         }
         self.is_clipped = true;
         let (lines, characters) = (text.lines().count(), text.chars().count());
         let plural = if lines == 1 { "" } else { "s" };
-        self.say(&format!("(long: {characters} characters, {lines} line{plural})"));
-        self.put(label, rows.get(..first).unwrap_or_default());
-        self.say(&format!("({hidden} rows are not shown here)"));
-        self.put("", rows.get(first + hidden..).unwrap_or_default());
+        self.say(CardPart::Note, &format!("(long: {characters} characters, {lines} line{plural})"));
+        self.put_rows(part, label, rows.get(..first).unwrap_or_default());
+        self.say(CardPart::Note, &format!("({hidden} rows are not shown here)"));
+        self.put_rows(part, "", rows.get(first + hidden..).unwrap_or_default());
     }
 
-    fn put(&mut self, label: &str, rows: &[String]) {
-        let mut label = label;
-        for row in rows {
-            self.text.push_str(&format!("{label:<LABEL$}{row}\n"));
-            label = "";
+    fn put_rows(&mut self, part: CardPart, label: &str, rows: &[Broken]) {
+        let labels = iter::once(label).chain(iter::repeat(""));
+        for (Broken { text, is_broken }, label) in rows.iter().zip(labels) {
+            let (label, text) = (label.to_owned(), text.clone());
+            self.put(CardRow { part, label, text, is_broken: *is_broken });
         }
     }
 
     /// Words of ours: nothing that is asked about begins so far left.
-    fn say(&mut self, words: &str) {
-        self.text.push_str(&format!("{words}\n"));
+    fn say(&mut self, part: CardPart, words: &str) {
+        self.put(CardRow { part, label: String::new(), text: words.to_owned(), is_broken: false });
+    }
+
+    fn put(&mut self, row: CardRow) {
+        self.text.push_str(&row.line());
+        self.text.push('\n');
+        self.rows.push(row);
     }
 }
 
@@ -190,11 +259,19 @@ fn said_by_the_model<'a>(title: &'a str, command: &str) -> &'a str {
     }
 }
 
-/// The lines of a text, visible, broken at the width and behind their margin; between words where there is a place.
-fn broken(text: &str, width: usize) -> Vec<String> {
+/// A row of a text that was broken at the width.
+#[derive(Debug, PartialEq, Eq)]
+struct Broken {
+    text: String,
+    /// It goes on with a line.
+    is_broken: bool,
+}
+
+/// The lines of a text, visible and broken at the width; between words where there is a place.
+fn broken(text: &str, width: usize) -> Vec<Broken> {
     let mut rows = Vec::new();
     for line in visible(text).split('\n') {
-        let (mut margin, mut row, mut used) = (MARGIN, Vec::new(), 0);
+        let (mut is_broken, mut row, mut used) = (false, Vec::new(), 0);
         for character in line.replace('\t', TAB).chars() {
             if used + columns(character) > width {
                 // A word longer than half a row is broken where it is.
@@ -202,14 +279,14 @@ fn broken(text: &str, width: usize) -> Vec<String> {
                 let end =
                     space.map(|space| space + 1).filter(|end| *end > row.len() / 2).unwrap_or(row.len());
                 let rest = row.split_off(end);
-                rows.push(margin.chars().chain(row).collect());
+                rows.push(Broken { text: row.into_iter().collect(), is_broken });
                 used = rest.iter().copied().map(columns).sum();
-                (margin, row) = (BROKEN, rest);
+                (is_broken, row) = (true, rest);
             }
             used += columns(character);
             row.push(character);
         }
-        rows.push(margin.chars().chain(row).collect());
+        rows.push(Broken { text: row.into_iter().collect(), is_broken });
     }
     rows
 }
@@ -297,10 +374,31 @@ mod tests {
 
     #[test]
     fn lines_are_broken_between_words_and_nothing_is_lost() {
+        let row = |text: &str, is_broken| Broken { text: text.to_owned(), is_broken };
         let rows = broken("one two three four", 8);
-        let expected = [format!("{MARGIN}one two "), format!("{BROKEN}three "), format!("{BROKEN}four")];
-        assert_eq!(rows, expected);
-        assert_eq!(broken("unbroken-word", 8), [format!("{MARGIN}unbroken"), format!("{BROKEN}-word")]);
+        assert_eq!(rows, [row("one two ", false), row("three ", true), row("four", true)]);
+        assert_eq!(broken("unbroken-word", 8), [row("unbroken", false), row("-word", true)]);
+    }
+
+    #[test]
+    fn every_row_says_what_it_is_about_whatever_is_written_in_it() {
+        use CardPart::*;
+        let parts = |confirmation: &Confirmation| {
+            let mut parts: Vec<CardPart> =
+                Card::whole(confirmation, 40).rows.iter().map(|row| row.part).collect();
+            parts.dedup();
+            parts
+        };
+        let mut asked = exec("make\nif always  │ x\nfolder     │ /safe", "make (Builds it)");
+        assert_eq!(parts(&asked), [Heading, Title, Reason, Rule, Command, Folder, Isolation]);
+        let diff = "+isolation  │ all\n".to_owned();
+        let (path, after) = ("/w/a".into(), String::new());
+        asked.detail = ConfirmationDetail::Edit { path, diff, before: None, after };
+        assert_eq!(parts(&asked), [Heading, Reason, Rule, File, Diff, Isolation]);
+        let (text, urls) = ("looks".to_owned(), vec!["https://a.example".to_owned()]);
+        asked.detail = ConfirmationDetail::Info { text, urls };
+        asked.always = None;
+        assert_eq!(parts(&asked), [Heading, Title, Reason, Action, Address, Isolation]);
     }
 
     /// Whatever stands in a question, no line of it begins where our own words do, and none is longer than the terminal.

@@ -149,7 +149,7 @@ use std::borrow::Cow;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-pub use card::Card;
+pub use card::{Card, CardPart, CardRow};
 pub use clock::{new_id, time_text, timestamp};
 pub use dotenv::with_dotenv;
 pub use environment::{Environment, Guest, NETWORK_VARIABLES};

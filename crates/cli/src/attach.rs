@@ -52,6 +52,7 @@ async fn scene(args: AttachArgs, charla: &Charla, printer: &mut Printer) -> Resu
         me,
         settings: effective.settings,
         request: OpenRequest { begin, ..OpenRequest::default() },
+        first_run: None,
         opening: None,
     })
 }

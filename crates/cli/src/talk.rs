@@ -64,24 +64,26 @@ pub fn begun(ask: &Ask, charla: &Charla, printer: &mut Printer) -> Result<(Setti
     Ok((effective.settings, request))
 }
 
+/// What is chosen first, where this is a first run. Whoever begins with something particular wants no questions before it.
+fn first_run(ask: &Ask, charla: &Charla, settings: &Settings) -> Option<FirstRun> {
+    let is_plain_start =
+        ask.begin == Begin::New && ask.opening.is_none() && ask.trust == TrustDemand::default();
+    is_plain_start.then(|| FirstRun::of(charla.environment(), settings, ask.flags.clone())).flatten()
+}
+
 /// Talks until the person leaves, and returns the exit code.
 pub async fn run(ask: Ask, charla: &Charla, no_color: bool, mut printer: Printer) -> i32 {
     let (settings, request) = match begun(&ask, charla, &mut printer) {
         Ok(begun) => begun,
         Err(failure) => return printer.refuse(&failure),
     };
-    // Whoever begins with something particular wants no questions before it.
-    let is_plain_start =
-        request.begin == Begin::New && ask.opening.is_none() && ask.trust == TrustDemand::default();
-    let first_run =
-        is_plain_start.then(|| FirstRun::of(charla.environment(), &settings, ask.flags.clone())).flatten();
     let launch = Launch {
         source: Arc::new(charla.clone()),
         me: ME.to_owned(),
+        first_run: first_run(&ask, charla, &settings),
         settings,
         demands: Demands { overrides: ask.flags.clone(), trust: ask.trust.clone() },
         request,
-        first_run,
         prompt: ask.opening,
         look: Look::of(charla.environment(), no_color),
         charla: charla.clone(),
@@ -115,7 +117,9 @@ fn farewell(ending: &Ending, again: &str, printer: &mut Printer) -> i32 {
             if ending.is_read {
                 printer.note(GOODBYE);
             }
-            if matches!(ending.reason, Reason::Dismissed) { OK } else { CANCELLED }
+            // Where nothing was said, nothing was broken off; Gemini CLI's own tests want it so.
+            let is_idle = matches!(ending.reason, Reason::Dismissed) && ending.session.is_none();
+            if is_idle { OK } else { CANCELLED }
         }
         Reason::Failed(failure) => {
             if ending.is_read {
@@ -141,6 +145,7 @@ pub async fn line_by_line(ask: Ask, charla: &Charla, mut printer: Printer) -> i3
         charla: charla.clone(),
         source: Arc::new(charla.clone()),
         me: ME.to_owned(),
+        first_run: first_run(&ask, charla, &settings),
         settings,
         request,
         opening: ask.opening,

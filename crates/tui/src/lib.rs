@@ -17,6 +17,7 @@ pub mod linear;
 pub mod markdown;
 mod picker;
 pub mod screen;
+mod spent;
 mod status;
 pub mod terminal;
 pub mod text;

@@ -1,5 +1,7 @@
 //! A conversation line by line, without a screen: for screen readers and for terminals that know no sequences.
 
+mod set_up;
+
 use std::path::PathBuf;
 use std::pin::pin;
 use std::sync::Arc;
@@ -7,7 +9,7 @@ use std::sync::Arc;
 use charla::models::Prices;
 use charla::session::{CommandPlace, Filler, PromptDraft, run_own};
 use charla::settings::{OutputFormat, Settings};
-use charla::{Begin, Charla, Failure, OpenRequest, OpenedSession, SessionSource};
+use charla::{Begin, Charla, Failure, FirstRun, OpenRequest, OpenedSession, SessionSource};
 use charla_core::session::Follower;
 use charla_proto::{CancelTarget, Choices, Command, Content, OpenCall, Phase, Refusal, Reply};
 use charla_terminal::answer::Answer;
@@ -21,6 +23,7 @@ use crate::app::{Choice, Ending, ME, Reason};
 use crate::commands::{Errand, Exports, Found, Linear, linear, parse};
 use crate::picker::Picker;
 use crate::transcript::files_in_words;
+use set_up::SetUp;
 
 /// What the first Ctrl-C says.
 const AGAIN: &str = "Press Ctrl+C again to exit";
@@ -37,25 +40,55 @@ pub struct Scene {
     pub settings: Settings,
     /// The session to open.
     pub request: OpenRequest,
+    /// What is chosen before it, where this is the user's first run.
+    pub first_run: Option<FirstRun>,
     /// What is said first.
     pub opening: Option<String>,
 }
 
 /// Talks line by line until the person leaves.
 pub async fn talk(scene: Scene, printer: &mut Printer) -> Result<Ending, Failure> {
-    open(scene, printer).await?.run(printer).await
+    let (interrupts, lines) = (Interrupts::listen(), Lines::default());
+    let scene = set_up(scene, &interrupts, &lines, printer).await?;
+    if interrupts.leave.is_cancelled() {
+        return Ok(Ending { reason: why_left(&interrupts), session: None, is_read: true });
+    }
+    open(scene, interrupts, lines, printer).await?.run(printer).await
 }
 
-async fn open(scene: Scene, printer: &mut Printer) -> Result<Talk, Failure> {
-    let Scene { charla, source, me, settings, request, opening } = scene;
-    let interrupts = Interrupts::listen();
+/// Asks what is chosen once, where this is the first run.
+async fn set_up(
+    mut scene: Scene,
+    interrupts: &Interrupts,
+    lines: &Lines,
+    printer: &mut Printer,
+) -> Result<Scene, Failure> {
+    if let Some(first) = scene.first_run.take() {
+        let environment = scene.charla.environment();
+        scene.settings = SetUp { first, environment, lines, interrupts }.run(printer).await?;
+    }
+    Ok(scene)
+}
+
+/// Why the person or the system ended it.
+fn why_left(interrupts: &Interrupts) -> Reason {
+    if interrupts.is_dismissed() { Reason::Dismissed } else { Reason::Interrupted }
+}
+
+async fn open(
+    scene: Scene,
+    interrupts: Interrupts,
+    lines: Lines,
+    printer: &mut Printer,
+) -> Result<Talk, Failure> {
+    let Scene { charla, source, me, settings, request, opening, .. } = scene;
     let begins_anew = request.begin == Begin::New;
     let rule_files = request.options.rule_files.clone();
     let request = OpenRequest { cancel: interrupts.leave.clone(), ..request };
     let session = source.open(&settings, request, Box::new(printer.another())).await?;
     let how = if begins_anew { "type a prompt" } else { "the conversation goes on; type a prompt" };
     printer.note(&format!("{}: {how}, /help lists commands, /quit or Ctrl-D leaves", session.model));
-    let (lines, exports) = (Lines::default(), Exports::default());
+    let exports = Exports::default();
     Ok(Talk { session, charla, rule_files, me, settings, interrupts, lines, exports, opening })
 }
 
@@ -90,8 +123,7 @@ impl Talk {
                 None => match self.typed(printer).await {
                     Typed::Line(line) => line,
                     Typed::End => break Reason::Left,
-                    Typed::Left if self.interrupts.is_dismissed() => break Reason::Dismissed,
-                    Typed::Left => break Reason::Interrupted,
+                    Typed::Left => break why_left(&self.interrupts),
                 },
             };
             if !self.take(line.trim_end_matches(['\r', '\n']), printer).await {

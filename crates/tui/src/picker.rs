@@ -88,12 +88,15 @@ impl<C: Clone> Picker<C> {
         &self.title
     }
 
-    /// What a word chooses where there is no screen: a key, or what an item is called.
+    /// What a word chooses where there is no screen: a key, the number of a line of [`Self::words`], or what an item is called.
     pub fn chosen_by(&self, word: &str) -> Option<C> {
         let word = word.trim().to_lowercase();
+        let is_number = |at: usize| word.parse() == Ok(at + 1);
         let is_key = |at: usize| self.keys.get(at).is_some_and(|key| key.to_string() == word);
+        let is_it =
+            |at: usize, item: &Item<C>| item.label.to_lowercase() == word || is_key(at) || is_number(at);
         let mut items = self.items.iter().enumerate();
-        items.find(|(at, item)| item.label == word || is_key(*at)).map(|(_, item)| item.choice.clone())
+        items.find(|(at, item)| is_it(*at, item)).map(|(_, item)| item.choice.clone())
     }
 
     /// Takes a key.
@@ -191,7 +194,7 @@ mod tests {
         let item = |label: &str, choice| Item { label: label.to_owned(), detail: String::new(), choice };
         let picker = Picker::new("sure?", vec![item("yes", 1), item("no", 2)]).with_keys(&['y', 'n']);
         for (word, choice) in
-            [("y", Some(1)), (" YES\n", Some(1)), ("no", Some(2)), ("", None), ("yeah", None)]
+            [("y", Some(1)), (" YES\n", Some(1)), ("no", Some(2)), ("2", Some(2)), ("", None), ("yeah", None)]
         {
             assert_eq!(picker.chosen_by(word), choice, "{word:?}");
         }

@@ -4,7 +4,7 @@ use charla::models::Prices;
 use charla_proto::{ApprovalMode, Fact, QueuedPrompt, Record, SessionSnapshot, UsageMetadata};
 use charla_terminal::wording;
 
-use crate::commands::Tally;
+use crate::spent::Spent;
 use crate::text::{Line, Role};
 
 /// What the status line tells.
@@ -22,28 +22,19 @@ pub struct Status {
     pub confinement: String,
     /// Prompts that wait.
     pub queue: Vec<QueuedPrompt>,
-    prices: Prices,
     last: Option<UsageMetadata>,
     spent: Spent,
-}
-
-/// What the answers of this session cost so far.
-#[derive(Default)]
-struct Spent {
-    usage: UsageMetadata,
-    cost: Option<f64>,
-    by_model: Tally,
 }
 
 impl Status {
     /// Nothing is known yet but what answers cost.
     pub fn new(prices: Prices) -> Self {
-        Self { prices, ..Self::default() }
+        Self { spent: Spent::new(prices), ..Self::default() }
     }
 
     /// Begins with a session as it is.
     pub fn begin(&mut self, snapshot: &SessionSnapshot) {
-        self.spent = Spent::default();
+        self.spent = self.spent.anew(&snapshot.choices.model);
         self.go_on(snapshot);
     }
 
@@ -55,35 +46,25 @@ impl Status {
         self.last.clone_from(&snapshot.room.usage);
     }
 
+    /// So much was spent in the session before it was opened here.
+    pub fn add_earlier(&mut self, earlier: &Spent) {
+        self.spent.add(earlier);
+    }
+
     /// A fact became known.
     pub fn take(&mut self, record: &Record) {
+        self.spent.take(&record.fact);
         match &record.fact {
             Fact::ModelContent(said) => {
                 if let Some(usage) = &said.usage {
-                    let origin = said.content.origin.as_ref();
-                    let model = origin.map_or_else(|| self.model.clone(), |origin| origin.name());
-                    self.pay(&model, usage);
                     self.last = Some(usage.clone());
                 }
             }
-            Fact::Sampled(sampled) => {
-                if let Some(usage) = &sampled.usage {
-                    self.pay(&self.model.clone(), usage);
-                }
-            }
             Fact::Compressed(compressed) => {
-                if let Some(usage) = &compressed.usage {
-                    self.pay(&self.model.clone(), usage);
-                }
                 self.last = Some(UsageMetadata {
                     prompt_token_count: Some(compressed.tokens.1),
                     ..UsageMetadata::default()
                 });
-            }
-            Fact::CompressionFailed(failed) => {
-                if let Some(usage) = &failed.usage {
-                    self.pay(&self.model.clone(), usage);
-                }
             }
             Fact::ModeChanged(changed) => self.mode = changed.mode,
             Fact::ModelChanged(changed) => self.model.clone_from(&changed.model),
@@ -104,19 +85,6 @@ impl Status {
         self.queue.retain(|queued| queued.id != prompt);
     }
 
-    fn pay(&mut self, model: &str, usage: &UsageMetadata) {
-        self.spent.usage.add(usage);
-        self.spent.by_model.add(model, usage);
-        if let Some(cost) = self.prices.of(model, usage) {
-            *self.spent.cost.get_or_insert(0.0) += cost;
-        }
-    }
-
-    /// What was used, by model.
-    pub fn tally(&self) -> Vec<Line> {
-        self.spent.by_model.lines(&self.prices)
-    }
-
     /// How full the window is, in percent.
     fn filled(&self) -> Option<u64> {
         let used = self.last.as_ref().map(UsageMetadata::total)?;
@@ -135,15 +103,15 @@ impl Status {
             let role = if percent >= 70 { Role::Warning } else { Role::Dim };
             (role, format!("{percent}% of {}", wording::tokens(u64::from(self.window.unwrap_or(0)))))
         });
-        let used = match self.spent.usage.total() {
+        let used = match self.spent.usage().total() {
             0 => None,
             _ => {
-                let (read, written) =
-                    (self.spent.usage.prompt_token_count.unwrap_or(0), self.spent.usage.output());
+                let usage = self.spent.usage();
+                let (read, written) = (usage.prompt_token_count.unwrap_or(0), usage.output());
                 Some((Role::Dim, format!("↑{} ↓{}", wording::tokens(read), wording::tokens(written))))
             }
         };
-        let cost = self.spent.cost.map(|cost| (Role::Dim, format!("${cost:.3}")));
+        let cost = self.spent.cost().map(|cost| (Role::Dim, format!("${cost:.3}")));
         let branch = self.branch.as_ref().map(|branch| (Role::Dim, format!("⎇ {branch}")));
         let confined = (!self.confinement.is_empty()).then(|| (Role::Dim, self.confinement.clone()));
         let model = if self.model.is_empty() { "no model yet" } else { &self.model };

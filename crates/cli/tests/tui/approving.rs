@@ -58,6 +58,93 @@ fn always_holds_for_the_session_and_saved_for_the_next() {
 }
 
 #[test]
+fn a_tool_or_a_server_is_allowed_for_the_session_by_a_key() {
+    let server = server(Script::new([touch("a"), touch("b"), "Done.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = asking(&place);
+    terminal.press("t");
+    terminal.wait_for("Done.");
+    assert!(place.read("a").is_some() && place.read("b").is_some());
+    let outcomes: Vec<String> = answers(&place);
+    assert_eq!(outcomes, ["proceed_always_tool"]);
+
+    let call = || Reply::new().call("mcp_s_echo", json!({ "text": "hi" }));
+    let server = crate::place::server(Script::new([call(), call(), "Both.".into()]));
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../mcp/tests/servers/server.py");
+    let entry = json!({"mcpServers": {"s": {"command": "python3", "args": [script, "plain"]}}});
+    let place = Place::with_server(&server).settings(&entry.to_string());
+    let mut terminal = asking(&place);
+    terminal.wait_for("m always s");
+    terminal.press("m");
+    terminal.wait_for("Both.");
+    assert_eq!(answers(&place), ["proceed_always_server"]);
+}
+
+/// The outcomes of the questions that were answered.
+fn answers(place: &Place) -> Vec<String> {
+    let records = records(place).into_iter().filter(|record| record["kind"] == "approval_answered");
+    records.map(|record| record["outcome"]["outcome"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn a_card_that_nobody_can_have_seen_takes_no_key() {
+    let text: String = (0..3000).map(|n| format!("- point {n} of a long list of points\n")).collect();
+    let call = Reply::new().text(text).call("run_shell_command", json!({ "command": "touch a" }));
+    let server = server(Script::new([call, "Done.".into()]));
+    let place = Place::with_server(&server);
+    asking(&place).kill();
+    let mut terminal = Terminal::start(&place, &["--resume"]);
+    // What is said and what is asked come in one frame, of which the terminal takes the beginning.
+    terminal.stop_reading();
+    terminal.watch(Duration::from_secs(3));
+    terminal.press("y");
+    terminal.watch(Duration::from_secs(1));
+    terminal.go_on_reading();
+    terminal.wait_for("› y");
+    terminal.wait_for("may run_shell_command run?");
+    assert!(answers(&place).is_empty() && place.read("a").is_none());
+    terminal.press("\u{15}");
+    terminal.wait_for(CHOICES);
+    terminal.press("y");
+    terminal.wait_for("Done.");
+}
+
+#[test]
+fn at_a_card_the_mode_changes_and_ctrl_d_leaves() {
+    let server = server(Script::new([touch("a"), "Done.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = asking(&place);
+    terminal.press("\u{1b}[Z");
+    terminal.wait_for("auto_edit");
+    terminal.wait_for(CHOICES);
+    terminal.press("\u{4}");
+    assert_eq!(terminal.finish().code, Some(0));
+    assert!(answers(&place).is_empty());
+}
+
+#[test]
+fn a_rule_that_was_never_in_sight_is_not_saved() {
+    let server = server(Script::new([touch("a"), "Done.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = Terminal::sized(&place, &["-m", "openai/gpt-test"], 60, 9);
+    terminal.wait_for("›");
+    terminal.say("go");
+    terminal.wait_for("Allow? y once");
+    assert!(!terminal.screen().contains("[[rule]]"), "{}", terminal.screen());
+    terminal.press("s");
+    terminal.wait_for("always? PgDn first");
+    assert!(answers(&place).is_empty());
+    while terminal.screen().contains("PgDn first") {
+        let before = terminal.screen();
+        terminal.press("\u{1b}[6~");
+        terminal.wait_until("another page", |screen| screen != before);
+    }
+    terminal.press("s");
+    terminal.wait_for("Done.");
+    assert_eq!(answers(&place), ["proceed_always_and_save"]);
+}
+
+#[test]
 fn no_with_a_reason_lets_the_model_go_on() {
     let server = server(Script::new([touch("a"), "I see.".into()]));
     let place = Place::with_server(&server);

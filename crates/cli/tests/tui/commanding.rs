@@ -1,6 +1,6 @@
 //! Commands behind a `/`.
 
-use charla_testkit::{Reply, Script};
+use charla_testkit::{Reply, Script, Step, Usage, When};
 use serde_json::json;
 
 use crate::place::{Place, server};
@@ -165,6 +165,68 @@ fn a_session_that_is_not_there_is_told_and_nothing_changes() {
     command(&mut terminal, "/quit");
     let rows = terminal.finish().rows.join("\n");
     assert_eq!(rows.matches("Of apples.").count(), 1, "{rows}");
+}
+
+#[test]
+fn a_conversation_is_compressed_and_brought_back() {
+    let honest = Reply::new().step(Step::Snapshot("rule ".into()));
+    let long = "Here is all that I found out about it. ".repeat(60);
+    let server = server(Script::always(long).rule(When::text("Write the snapshot now."), honest));
+    let place = Place::with_server(&server);
+    assert_eq!(place.run(&["-m", "openai/gpt-test", "-p", "rule 0: be brief"]).code, Some(0));
+    for n in 1..6 {
+        assert_eq!(place.run(&["--resume", "-p", &format!("rule {n}: keep file-{n}")]).code, Some(0));
+    }
+    let mut terminal = Terminal::sized(&place, &["--resume", "latest"], 100, 40);
+    terminal.wait_for("openai/gpt-test");
+    command(&mut terminal, "/uncompress");
+    terminal.wait_for("Nothing is compressed: the conversation is whole.");
+    command(&mut terminal, "/compress");
+    terminal.wait_for("Chat history compressed");
+    command(&mut terminal, "/uncompress");
+    terminal.wait_for("the whole conversation is back");
+    command(&mut terminal, "/settings");
+    terminal.wait_for("yours are in ");
+}
+
+#[test]
+fn stats_tell_what_was_used_before_a_conversation_was_resumed() {
+    let usage = |prompt, output| Usage { prompt, output, ..Usage::default() };
+    let one = Reply::new().text("One.").usage(usage(4000, 300));
+    let two = Reply::new().text("Two.").usage(usage(5000, 400));
+    let server = server(Script::new([one, two]));
+    let place = Place::with_server(&server);
+    assert_eq!(place.run(&["-m", "openai/gpt-test", "-p", "first"]).code, Some(0));
+    let mut terminal = Terminal::sized(&place, &["--resume", "latest"], 120, 40);
+    terminal.wait_for("↑4.0k ↓300");
+    terminal.say("second");
+    terminal.wait_for("Two.");
+    terminal.wait_for("↑9.0k ↓700");
+    command(&mut terminal, "/stats");
+    terminal.wait_for("openai/gpt-test  2 answers · 9.0k in (0 cached) · 700 out");
+    terminal.press("\u{4}");
+    terminal.finish();
+    let arguments = ["--resume", "latest", "--screen-reader"];
+    let mut terminal = Terminal::sized(&place, &arguments, 120, 40);
+    terminal.wait_for("/help lists commands");
+    terminal.press("/stats\r");
+    terminal.wait_for("openai/gpt-test  2 answers · 9.0k in (0 cached) · 700 out");
+}
+
+#[test]
+fn the_branch_is_told_after_a_switch_of_ones_own() {
+    let server = server(Script::echo());
+    let place = Place::with_server(&server);
+    let git = |arguments: &[&str]| {
+        let done =
+            std::process::Command::new("git").args(arguments).current_dir(place.work()).output().unwrap();
+        assert!(done.status.success(), "{done:?}");
+    };
+    git(&["init", "-q", "-b", "harbour"]);
+    let mut terminal = Terminal::sized(&place, &["-m", "openai/gpt-test"], 120, 40);
+    terminal.wait_for("⎇ harbour");
+    terminal.press("!git checkout -q -b lighthouse\r");
+    terminal.wait_for("⎇ lighthouse");
 }
 
 #[test]

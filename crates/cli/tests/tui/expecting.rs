@@ -209,7 +209,7 @@ fn the_words_that_scripts_wait_for_are_there() {
     terminal.wait_for("Press Ctrl+C again to exit");
     terminal.press("\u{3}");
     let end = terminal.finish();
-    assert_eq!(end.code, Some(0));
+    assert_eq!(end.code, Some(130));
     assert!(end.rows.join("\n").contains("Agent powering down. Goodbye!"), "{:?}", end.rows);
     let last = end.rows.iter().rfind(|row| !row.trim().is_empty());
     assert!(last.is_some_and(|row| row.starts_with("go on with: charla --resume")), "{:?}", end.rows);

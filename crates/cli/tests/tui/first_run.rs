@@ -62,6 +62,53 @@ fn who_names_a_model_says_a_prompt_or_wants_no_set_up_is_asked_nothing() {
 }
 
 #[test]
+fn for_a_screen_reader_it_is_asked_in_words() {
+    let server = server(Script::new(["Hello."]));
+    let place = Place::with_server(&server).workspace_settings(r#"{"tools": {"allowed": ["write_file"]}}"#);
+    let mut terminal = Terminal::first(&place, &["--screen-reader"], 140, 60);
+    terminal.wait_for("Welcome to Charla");
+    terminal.wait_for("key from $OPENAI_API_KEY");
+    terminal.wait_for("which model shall answer? (a number or a name");
+    terminal.press("nonsense\r");
+    terminal.wait_for("that is none of them");
+    terminal.press("1\r");
+    terminal.wait_for("answers; kept in");
+    terminal.wait_for("trust this folder? (y or n, Enter says no)> ");
+    terminal.press("\r");
+    terminal.wait_for("/help lists commands");
+    terminal.press("hi\r");
+    terminal.wait_for("Hello.");
+    assert!(!terminal.rows().join("\n").contains(['▸', '✓', '│']), "{}", terminal.screen());
+    terminal.press("/quit\r");
+    assert_eq!(terminal.finish().code, Some(0));
+    assert!(std::fs::read_to_string(place.home().join("settings.json")).unwrap().contains("\"name\""));
+    assert!(place.home().join("welcomed").exists() && !place.home().join("trusted.json").exists());
+}
+
+#[test]
+fn for_a_screen_reader_ctrl_c_skips_it_for_good() {
+    let server = server(Script::echo());
+    let place = Place::with_server(&server);
+    let mut terminal = Terminal::first(&place, &["--screen-reader"], 140, 60);
+    terminal.wait_for("which model shall answer?");
+    terminal.press("\u{3}");
+    terminal.wait_for("/help lists commands");
+    assert!(!place.home().join("settings.json").exists());
+    assert!(place.home().join("welcomed").exists());
+}
+
+#[test]
+fn where_nothing_is_found_nothing_is_asked_and_it_is_said_what_to_do() {
+    let place = Place::new();
+    let mut terminal = start(&place, &[]);
+    terminal.wait_for("Welcome to Charla");
+    let end = terminal.finish();
+    let all = end.rows.join("\n");
+    assert!(end.is_restored && !all.contains("which model shall answer?"), "{all}");
+    assert!(all.contains("hint:"), "{all}");
+}
+
+#[test]
 fn a_folder_is_trusted_only_by_a_yes() {
     let trusted = |place: &Place| std::fs::read_to_string(place.home().join("trusted.json")).is_ok();
     for (answer, is_trusted) in [("yes\r", true), ("\r", false), ("\u{1b}", false)] {

@@ -6,7 +6,7 @@ use crate::place::{Place, server};
 use crate::terminal::Terminal;
 
 #[test]
-fn ctrl_c_twice_leaves_as_any_other_way_does() {
+fn ctrl_c_twice_where_nothing_was_said_breaks_nothing_off() {
     let server = server(Script::echo());
     let place = Place::with_server(&server);
     let mut terminal = Terminal::start(&place, &[]);
@@ -39,6 +39,24 @@ fn an_earlier_session_stays_even_if_it_was_rewound_to_its_beginning() {
         assert!(still == name && after.starts_with(&before), "{reader:?}: {after}");
         assert!(end.rows.join("\n").contains("charla --resume"), "{reader:?}: {:?}", end.rows);
     }
+}
+
+#[test]
+fn ctrl_c_twice_in_a_conversation_leaves_as_whoever_was_interrupted() {
+    let server = server(Script::echo());
+    let place = Place::with_server(&server);
+    let mut terminal = Terminal::start(&place, &[]);
+    terminal.wait_for("default");
+    terminal.say("hello there");
+    terminal.wait_until("the echo", |screen| screen.matches("hello there").count() > 1);
+    terminal.wait_without("Esc stops");
+    terminal.press("\u{3}");
+    terminal.wait_for("Press Ctrl+C again to exit");
+    terminal.press("\u{3}");
+    let end = terminal.finish();
+    assert_eq!((end.code, end.is_restored), (Some(130), true));
+    let all = end.rows.join("\n");
+    assert!(all.contains("Agent powering down. Goodbye!") && all.contains("--resume"), "{all}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 mod approving;
 mod attaching;
+mod calling;
 mod commanding;
 mod expecting;
 mod extending;
@@ -19,6 +20,7 @@ mod pictures;
 #[expect(dead_code, reason = "shared with the other tests of the binary, which need more of it")]
 mod place;
 mod replies;
+mod screens;
 #[path = "../cli/serving/client.rs"]
 #[expect(dead_code, reason = "shared with the tests of the server, which need more of it")]
 mod serving;
@@ -27,3 +29,4 @@ mod talking;
 mod terminal;
 mod tmux;
 mod working;
+mod writing;

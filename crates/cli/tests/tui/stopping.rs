@@ -95,7 +95,7 @@ fn line_by_line_the_first_interrupt_stops_the_turn_and_the_second_leaves() {
     terminal.wait_for("Whole.");
     terminal.press("\u{3}\u{3}");
     let end = terminal.finish();
-    assert_eq!(end.code, Some(0), "{:?}", end.rows);
+    assert_eq!(end.code, Some(130), "{:?}", end.rows);
     assert!(end.rows.join("\n").contains("go on with: charla --resume"), "{:?}", end.rows);
 }
 

@@ -1,6 +1,6 @@
 //! Prompts and answers.
 
-use charla_testkit::{Cut, Reply, Script};
+use charla_testkit::{Cut, Failure, FailureKind, Reply, Script, When};
 
 use crate::place::{Place, server};
 use crate::terminal::Terminal;
@@ -48,6 +48,10 @@ fn a_long_answer_ends_in_the_scrollback_once_and_in_order() {
     terminal.wait_for("›");
     terminal.say("List them");
     terminal.wait_for("item number 299");
+    let written = String::from_utf8_lossy(&terminal.bytes);
+    for clear in ["\u{1b}[2J", "\u{1b}[3J", "\u{1b}c"] {
+        assert!(!written.contains(clear), "{clear:?} clears what was said");
+    }
     terminal.press("\u{4}");
     let end = terminal.finish();
     let items: Vec<&str> =
@@ -69,6 +73,51 @@ fn an_answer_comes_word_by_word_and_a_failed_attempt_is_withdrawn() {
     let shown = terminal.rows().join("\n");
     assert!(!shown.contains("Wrong words"), "{shown}");
     assert!(shown.contains("attempt 1 of"), "{shown}");
+}
+
+#[test]
+fn what_has_scrolled_away_of_a_failed_attempt_is_marked() {
+    let wrong: String = (0..80).map(|n| format!("- wrong {n}\n")).collect();
+    let cut = Reply::new().text(wrong).delay(3000).cut(Cut::Reset);
+    let server = server(Script::new([cut, Reply::new().text("Right words.")]));
+    let place = Place::with_server(&server).settings(r#"{"retry": {"initialDelaySeconds": 0.01}}"#);
+    let mut terminal = Terminal::start(&place, &[]);
+    terminal.wait_for("›");
+    terminal.say("Say it");
+    terminal.wait_for("wrong 79");
+    terminal.wait_for("Right words.");
+    terminal.wait_without("Esc stops");
+    let shown = terminal.rows().join("\n");
+    let (before, after) = shown.split_once("── withdrawn: the attempt that said this failed ──").unwrap();
+    assert!(before.contains("wrong 0") && !after.contains("wrong"), "{shown}");
+    assert!(after.contains("attempt 1 of") && after.contains("Right words."), "{shown}");
+}
+
+#[test]
+fn a_wait_counts_down_and_a_model_that_stands_in_is_named() {
+    let limited = Failure::rate_limit().retry_after("20");
+    let server = server(Script::new([Reply::from(limited)]));
+    let place = Place::with_server(&server);
+    let mut terminal = Terminal::start(&place, &["-m", "openai/gpt-test"]);
+    terminal.wait_for("›");
+    terminal.say("Say it");
+    terminal.wait_for("trying again in 19 s");
+    terminal.wait_for("trying again in 18 s");
+    terminal.press("\u{1b}");
+    terminal.wait_for("stopped before an answer");
+
+    let overloaded = Failure::new(FailureKind::Overloaded);
+    let slow = Reply::new().delay(1500).text("From the other.");
+    let server = crate::place::server(Script::always(slow).rule(When::model("gpt-one"), overloaded));
+    let settings = r#"{"model": {"name": "openai/gpt-one", "fallback": ["anthropic/claude-two"]},
+        "retry": {"initialDelaySeconds": 0, "maxDelaySeconds": 0}}"#;
+    let place = Place::with_server(&server).settings(settings);
+    let mut terminal = Terminal::sized(&place, &[], 120, 40);
+    terminal.wait_for("›");
+    terminal.say("Say it");
+    terminal.wait_for("anthropic/claude-two goes on");
+    terminal.wait_for("asking anthropic/claude-two");
+    terminal.wait_for("From the other.");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! Terminals answer on the way that keys come (OSC 11), so that an answer looks like typing: Alt-], then characters. What
 //! begins so is held until it is an answer or cannot be one; then it was typed, and goes its way.
 
+use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
@@ -18,6 +19,8 @@ const PIECE: Duration = Duration::from_millis(100);
 /// What every answer begins with, and how long one can be.
 const BEGINNING: &str = "11;rgb";
 const LONGEST: usize = 40;
+/// How many digits a colour's part has.
+const DIGITS: RangeInclusive<u32> = 1..=4;
 
 /// What a key was.
 #[derive(Debug, PartialEq)]
@@ -110,9 +113,9 @@ fn is_beginning(text: &str) -> bool {
 fn colour(text: &str) -> Option<Background> {
     let values = text.strip_prefix("11;rgb:").or_else(|| text.strip_prefix("11;rgba:"))?;
     let mut parts = values.split('/').map(|part| {
-        let most = 16_u32.checked_pow(u32::try_from(part.len()).ok()?)?.checked_sub(1)?;
+        let digits = u32::try_from(part.len()).ok().filter(|digits| DIGITS.contains(digits))?;
         let value = u32::from_str_radix(part, 16).ok()?;
-        u8::try_from(value * 255 / most.max(1)).ok()
+        u8::try_from(value * 255 / (16_u32.pow(digits) - 1)).ok()
     });
     let mut next = || parts.next().flatten();
     Some(Background::of(next()?, next()?, next()?))
@@ -174,6 +177,15 @@ mod tests {
             for apart in [false, true] {
                 assert_eq!(heard(&keys(text, apart)), (vec![], Some(background)), "{text:?} {apart}");
             }
+        }
+    }
+
+    #[test]
+    fn what_no_terminal_answers_was_typed() {
+        for text in
+            ["\u{1b}]11;rgb:fffffff/0/0\u{7}", "\u{1b}]11;rgb:ffffffff/0/0\u{7}", "\u{1b}]11;rgb://\u{7}"]
+        {
+            assert_eq!(heard(&keys(text, false)), (keys(text, false), None), "{text:?}");
         }
     }
 

@@ -146,8 +146,8 @@ impl App {
                 None => self.transcript.tell(Role::Warning, "nothing was said yet: there is nothing to copy"),
             },
             Slash::Stats => {
-                let (lines, window) = (self.status.tally(), self.status.window);
-                self.find_out(move |errand| errand.stats(lines, window), now);
+                let window = self.status.window;
+                self.find_out(move |errand| errand.stats(window), now);
             }
             Slash::Copy => self.copy(),
             Slash::Export => self.find_out(move |errand| errand.export(rest), now),

@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use charla_proto::{ApprovalMode, Args, Command, ConfirmationDetail, Outcome, own_parts};
+use charla_proto::{ApprovalMode, Args, Command, ConfirmationDetail, Outcome, own_words};
 use charla_terminal::editor::Editor;
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
@@ -261,12 +261,20 @@ impl App {
         }
     }
 
-    /// A prompt that waited is taken back: its words stand in the composer again.
+    /// A prompt that waited is taken back: its words stand in the composer again, with the files that went with it.
     pub(super) fn bring_back(&mut self, prompt: &str) {
         let queued = self.status.queue.iter().find(|queued| queued.id == prompt);
-        let words = queued.and_then(|queued| own_parts(&queued.content).first()?.as_text());
-        if let Some(words) = words.map(str::to_owned) {
-            self.composer.bring_back(&words);
+        let words = queued.and_then(|queued| own_words(&queued.content)).unwrap_or_default().to_owned();
+        let files = self.person.sent_files.remove(prompt).unwrap_or_default();
+        if !words.is_empty() || !files.is_empty() {
+            self.composer.bring_back(&words, files);
+        }
+    }
+
+    /// What the person said is recorded: should it come back, these files go with it.
+    pub(super) fn prompted(&mut self, prompt: String, files: Vec<PathBuf>, waits: bool) {
+        if waits && !files.is_empty() {
+            self.person.sent_files.insert(prompt, files);
         }
     }
 
@@ -318,7 +326,7 @@ impl App {
         Wish::Edit(EditTask {
             editor: self.editor(),
             name: "prompt.md".to_owned(),
-            before: self.composer.expanded(),
+            before: self.composer.labelled(),
             what: Edited::Draft,
         })
     }
@@ -350,11 +358,8 @@ impl App {
     pub fn edited(&mut self, edited: EditResult) {
         let EditResult { what, before, after } = edited;
         let outcome = match (&what, after) {
-            (Edited::Draft, Ok(text)) => return self.composer.set_text(text.trim_end_matches('\n')),
-            (Edited::Draft, Err(problem)) => {
-                self.hint = Some(problem);
-                return;
-            }
+            (Edited::Draft, Ok(text)) => return self.composer.set_labelled(text.trim_end_matches('\n')),
+            (Edited::Draft, Err(problem)) => return self.transcript.tell(Role::Warning, &problem),
             (_, Ok(text)) if text == before => Err("nothing was changed in the editor".to_owned()),
             (Edited::Content { .. }, Ok(new_content)) => Ok(Outcome::ModifyWithEditor { new_content }),
             (Edited::Arguments { .. }, Ok(text)) => serde_json::from_str::<Args>(&text)

@@ -57,10 +57,15 @@ impl Display {
         is_due.then(|| self.settles.map_or(next, |settles| settles.max(next)))
     }
 
-    /// What tells when the last frame is written, while another one waits for it.
-    pub fn behind(&self) -> Option<Writer> {
+    /// True while the terminal has not taken all that was drawn.
+    pub fn is_writing(&self) -> bool {
+        self.terminal.writer().is_busy()
+    }
+
+    /// What tells when the last frame is written, while another one `waits` for it, or something else does.
+    pub fn behind(&self, waits: bool) -> Option<Writer> {
         let writer = self.terminal.writer();
-        (self.is_dirty && writer.is_busy()).then(|| writer.clone())
+        ((self.is_dirty || waits) && writer.is_busy()).then(|| writer.clone())
     }
 
     /// Draws a frame.

@@ -23,6 +23,38 @@ pub(super) enum Set {
     Failed,
 }
 
+/// What was found beside the built-in model.
+pub(crate) fn larger(rows: &[Row]) -> Vec<&Row> {
+    rows.iter().filter(|row| row.entry.name != engine::PROVIDER).collect()
+}
+
+/// The models to choose from.
+pub(crate) fn model_picker(rows: &[Row]) -> Picker<Choice> {
+    let item = |(model, detail): (String, String)| Item {
+        label: model.clone(),
+        detail,
+        choice: Choice::KeepModel(Some(model)),
+    };
+    let mut items: Vec<Item<Choice>> = model_items(rows).into_iter().map(item).collect();
+    let later = "Charla takes the first that is ready; /model changes it".to_owned();
+    items.push(Item { label: "decide later".to_owned(), detail: later, choice: Choice::KeepModel(None) });
+    Picker::new("which model shall answer?", items)
+}
+
+/// Whether the folder is trusted.
+pub(crate) fn trust_picker() -> Picker<Choice> {
+    let item = |label: &str, detail: &str, yes| Item {
+        label: label.to_owned(),
+        detail: detail.to_owned(),
+        choice: Choice::Trust(yes),
+    };
+    let items = vec![
+        item("no", "it decides nothing; `charla trust` shows it again", false),
+        item("yes", "as long as its content stays what it is", true),
+    ];
+    Picker::new("trust this folder?", items).with_keys(&['n', 'y'])
+}
+
 impl App {
     /// Looks what there is to choose from; [`News::Surveyed`] tells.
     pub(super) fn set_up(&mut self, first: FirstRun, request: OpenRequest) {
@@ -45,8 +77,7 @@ impl App {
                 return self.end_set_up(Set::Failed);
             }
         };
-        let is_built_in = |row: &&Row| row.entry.name == engine::PROVIDER;
-        let larger: Vec<&Row> = rows.iter().filter(|row| !is_built_in(row)).collect();
+        let larger = larger(&rows);
         self.transcript.print(vec![Line::of(Role::Heading, "Welcome to Charla")]);
         if larger.is_empty() {
             // The opening says which model answers then, and how to get a better one.
@@ -59,17 +90,7 @@ impl App {
                 Line::of(Role::Success, "  ✓ ").then(Line::plain(&format!("{}: {how}", row.entry.title())));
             self.transcript.print(vec![line]);
         }
-        let mut items: Vec<Item<Choice>> = model_items(&rows)
-            .into_iter()
-            .map(|(model, detail)| Item {
-                label: model.clone(),
-                detail,
-                choice: Choice::KeepModel(Some(model)),
-            })
-            .collect();
-        let later = "Charla takes the first that is ready; /model changes it".to_owned();
-        items.push(Item { label: "decide later".to_owned(), detail: later, choice: Choice::KeepModel(None) });
-        self.picker = Some(Picker::new("which model shall answer?", items));
+        self.picker = Some(model_picker(&rows));
     }
 
     /// A model was chosen to be kept, or none.
@@ -107,16 +128,7 @@ impl App {
             }
             Ok(Some(lines)) => {
                 lines.iter().for_each(|line| self.transcript.tell(Role::Plain, line));
-                let item = |label: &str, detail: &str, yes| Item {
-                    label: label.to_owned(),
-                    detail: detail.to_owned(),
-                    choice: Choice::Trust(yes),
-                };
-                let items = vec![
-                    item("no", "it decides nothing; `charla trust` shows it again", false),
-                    item("yes", "as long as its content stays what it is", true),
-                ];
-                self.picker = Some(Picker::new("trust this folder?", items).with_keys(&['n', 'y']));
+                self.picker = Some(trust_picker());
             }
         }
     }

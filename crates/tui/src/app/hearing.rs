@@ -2,9 +2,10 @@
 
 use std::time::Instant;
 
-use charla::{Begin, Failure, OpenRequest};
+use charla::models::Prices;
+use charla::{Begin, Failure, OpenRequest, OpenedSession};
 use charla_core::hooks::EndReason;
-use charla_proto::{Command, Refusal, Reply};
+use charla_proto::{Command, Refusal, Reply, SessionSnapshot};
 use charla_terminal::wording;
 
 use super::Reason;
@@ -13,6 +14,7 @@ use super::news::{Asked, News, Opened};
 use super::sources::Sources;
 use super::state::{App, Standing};
 use crate::commands::window;
+use crate::spent::Spent;
 use crate::text::Role;
 
 impl App {
@@ -27,9 +29,17 @@ impl App {
             }
             News::Progress(words) => self.activity.progress(words, now),
             News::Replied(asked, Reply::Refused(refusal)) => self.refused(&asked, &refusal),
-            News::Replied(Asked::Rewind(Some(words)), _) => self.composer.bring_back(&words),
+            News::Replied(Asked::Rewind(Some(words)), _) => self.composer.bring_back(&words, Vec::new()),
+            News::Replied(Asked::Prompt(files), Reply::Prompted { prompt, waits }) => {
+                self.prompted(prompt, files, waits);
+            }
             News::Replied(..) => {}
             News::Surveyed(found) => self.surveyed(found, now),
+            News::Spent(session, earlier) => {
+                if self.person.session.as_ref() == Some(&session) {
+                    self.status.add_earlier(&earlier);
+                }
+            }
             News::FilesFound => self.composer.refresh(),
             News::Composed(message) => self.composed(message, now),
             News::Found(found) => self.found(found, now),
@@ -90,12 +100,27 @@ impl App {
                 Some(card) => card.complain(&refusal.to_string()),
                 None => self.transcript.tell(Role::Warning, &refusal.to_string()),
             },
-            (Asked::Prompt, refusal) => self.transcript.tell(Role::Failure, &format!("not said: {refusal}")),
+            (Asked::Prompt(_), refusal) => {
+                self.transcript.tell(Role::Failure, &format!("not said: {refusal}"))
+            }
             (Asked::Rewind(_), refusal) => self.transcript.tell(Role::Warning, &format!("rewind: {refusal}")),
             (Asked::Other(what), refusal) => {
                 self.transcript.tell(Role::Warning, &format!("{what}: {refusal}"));
             }
         }
+    }
+
+    /// Looks what earlier processes spent in a session; [`News::Spent`] tells.
+    fn look_up_spent(&self, session: &OpenedSession, snapshot: &SessionSnapshot) {
+        if snapshot.contents.is_empty() {
+            return;
+        }
+        let (handle, id, last) = (session.handle.clone(), session.id.clone(), snapshot.seq);
+        let (prices, tell) = (Prices::new(&self.base.settings), self.base.tell.clone());
+        tokio::spawn(async move {
+            let spent = Spent::until(&handle, last, prices).await;
+            let _ = tell.send(News::Spent(id, Box::new(spent)));
+        });
     }
 
     fn opened(&mut self, opened: Opened, sources: &mut Sources, now: Instant) {
@@ -123,6 +148,7 @@ impl App {
                 }
                 self.transcript.begin(&snapshot, &records, now);
                 self.status.begin(&snapshot);
+                self.look_up_spent(&session, &snapshot);
             }
         }
         self.status.window = snapshot.room.window.or_else(|| window(&self.base.settings, &self.status.model));

@@ -200,11 +200,12 @@ async fn speak(
             When::Now => Delivery::Join,
             When::Later => Delivery::AfterTurn,
         };
+        let files = message.files.clone();
         let reply = match content(message, &surroundings, tell.clone()).await {
             Ok(content) => handle.send(Command::Prompt { content, delivery }, ME).await,
             Err(failure) => Reply::Refused(Refusal::Failed { message: failure.to_string() }),
         };
-        let _ = tell.send(News::Replied(Asked::Prompt, reply));
+        let _ = tell.send(News::Replied(Asked::Prompt(files), reply));
     }
 }
 

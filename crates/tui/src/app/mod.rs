@@ -34,6 +34,7 @@ use crate::screen::Narrowing;
 use crate::theme::Depth;
 use crate::writer::Writer;
 pub(crate) use commands::{Choice, Rewind};
+pub(crate) use first_run::{larger, model_picker, trust_picker};
 use sources::Sources;
 use state::{App, Wish};
 
@@ -132,7 +133,8 @@ pub async fn run(launch: Launch) -> Result<Ending, Failure> {
     let mut app = App::new(launch, tell).map_err(unusable)?;
     while !app.is_over() {
         app.draw_if_due();
-        let (wakes_at, behind) = (app.wakes_at(), app.display().behind());
+        app.look_what_is_written();
+        let (wakes_at, behind) = (app.wakes_at(), app.behind());
         let happening = tokio::select! {
             biased;
             happening = sources.next(wakes_at) => happening,

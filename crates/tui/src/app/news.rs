@@ -1,5 +1,6 @@
 //! What work beside the screen tells the application.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use charla::models::survey::Row;
@@ -11,6 +12,7 @@ use tokio::sync::mpsc::UnboundedSender;
 
 use crate::commands::Found;
 use crate::composer::Message;
+use crate::spent::Spent;
 
 /// Something that came of work beside the screen.
 pub enum News {
@@ -29,6 +31,8 @@ pub enum News {
     Progress(Option<String>),
     /// The session replied to something that was asked of it.
     Replied(Asked, Reply),
+    /// What was spent in a session before it was opened here.
+    Spent(String, Box<Spent>),
     /// More files can be named.
     FilesFound,
     /// What a command found out.
@@ -56,8 +60,8 @@ pub struct Opened {
 /// What was asked of a session, for its reply to be understood.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Asked {
-    /// Something was said.
-    Prompt,
+    /// Something was said, and these files with it.
+    Prompt(Vec<PathBuf>),
     /// A question was answered, and how.
     Answer(String, Outcome),
     /// To go back, and these words to be said anew.

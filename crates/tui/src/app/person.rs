@@ -1,5 +1,7 @@
 //! What is known of the person at the terminal.
 
+use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Instant;
 
 use charla::session::BackgroundProcesses;
@@ -27,6 +29,8 @@ pub(super) struct Person {
     pub(super) reloading: Option<Option<ApprovalMode>>,
     /// What runs in the background of the session that is being opened again.
     pub(super) background: Option<BackgroundProcesses>,
+    /// The files of prompts that wait, by the prompts' ids.
+    pub(super) sent_files: BTreeMap<String, Vec<PathBuf>>,
     /// Stops the filling of a prompt's places.
     pub(super) composing: Option<CancellationToken>,
 }

@@ -108,6 +108,8 @@ impl Sources {
                     }
                 },
                 () = moment(gives_up_at), if gives_up_at.is_some() => self.give_up(),
+                // However much is told, an answer that was typed counts, and what passes goes by.
+                () = moment(until) => return Happening::Time,
                 Some(news) = news.recv() => return Happening::News(news),
                 event = told(events) => return match event {
                     Some(event) => Happening::Session(event),
@@ -116,7 +118,6 @@ impl Sources {
                         Happening::SessionEnded
                     }
                 },
-                () = moment(until) => return Happening::Time,
             }
         }
     }
@@ -183,5 +184,29 @@ async fn moment(until: Option<Instant>) {
     match until {
         Some(until) => tokio::time::sleep_until(until.into()).await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::sync::mpsc::unbounded_channel;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn a_moment_that_was_waited_for_comes_however_much_is_told() {
+        let (tell, news) = unbounded_channel();
+        let signals = Signals::new().unwrap();
+        let mut sources =
+            Sources { input: None, events: None, news, signals, listening: None, typed: VecDeque::new() };
+        for _ in 0..3 {
+            tell.send(News::FilesFound).unwrap();
+        }
+        let gone = Instant::now() - Duration::from_millis(20);
+        let happening = sources.next(Some(gone)).await;
+        assert!(matches!(happening, Happening::Time));
+        assert!(matches!(sources.next(None).await, Happening::News(News::FilesFound)));
     }
 }

@@ -30,6 +30,7 @@ use crate::status::Status;
 use crate::text::Role;
 use crate::theme::{Background, Painter};
 use crate::transcript::Transcript;
+use crate::writer::Writer;
 
 /// How often a spinner turns.
 const TICK: Duration = Duration::from_millis(100);
@@ -242,9 +243,21 @@ impl App {
         let finished = self.transcript.finished(room, now);
         let live = self.live(size.columns, size.rows, now);
         self.display.draw(&finished, &live.lines, live.cursor, now);
-        if let Some(card) = self.questions.front() {
-            card.drawn(now);
+    }
+
+    /// What has been written to the terminal is seen from now on: a card counts as seen then and not before.
+    pub fn look_what_is_written(&mut self) {
+        if !self.display.is_writing()
+            && let Some(card) = self.questions.front()
+        {
+            card.written(Instant::now());
         }
+    }
+
+    /// What tells when the last frame is written, while something waits for it.
+    pub fn behind(&mut self) -> Option<Writer> {
+        let waits = self.questions.front().is_some_and(|card| card.is_on_its_way());
+        self.display.behind(waits)
     }
 
     /// Something happened.
@@ -293,7 +306,13 @@ impl App {
                 Fact::TurnEnded(_) => {
                     self.questions.clear();
                     self.look_around();
+                    let queue = &self.status.queue;
+                    self.person
+                        .sent_files
+                        .retain(|prompt, _| queue.iter().any(|queued| queued.id == *prompt));
                 }
+                // The person may have switched it themselves.
+                Fact::ClientCallEnded(_) => self.look_around(),
                 _ => {}
             }
         }

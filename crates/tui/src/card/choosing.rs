@@ -45,6 +45,11 @@ fn options(question: &Question) -> Vec<(&str, &str)> {
 }
 
 impl Choosing {
+    /// True when nothing is written in one's own words.
+    pub fn is_blank(&self) -> bool {
+        self.entry.text().is_empty()
+    }
+
     /// Takes a key.
     pub fn key(&mut self, key: KeyEvent, question: &Question) -> Chosen {
         let options = options(question);

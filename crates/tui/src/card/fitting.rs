@@ -2,7 +2,7 @@
 //!
 //! What would happen comes first: the rows that are about it are shown before all others, and where they do not fit, their
 //! beginning and their end stand around a row that says how much is between them. Which of them have been in sight is
-//! remembered: nobody allows what they have not seen.
+//! remembered: nobody allows what they have not seen, nor always allows what they have not seen the terms of.
 
 use std::collections::BTreeSet;
 
@@ -60,21 +60,40 @@ pub struct Viewport {
     shown: (usize, usize),
     /// Rows that tell what would happen and were not in sight yet, for a text of so many columns.
     unseen: BTreeSet<usize>,
+    /// The same of those that tell what an "always" allows, where, and what holds it in.
+    unseen_terms: BTreeSet<usize>,
     columns: usize,
-    /// All of them have been.
+    /// All that tells what would happen has been in sight, or as much of it as must be.
     is_seen: bool,
+    /// The terms have been.
+    are_terms_seen: bool,
+    /// What brought the last of it into sight has been written to the terminal.
+    is_written: bool,
     /// There are rows enough to read it.
     is_readable: bool,
+    /// There are rows enough to read more than is in sight.
+    is_movable: bool,
 }
 
 impl Viewport {
     /// How much of what would happen has been in sight.
     pub fn seen(&self) -> Seen {
-        match (self.is_seen, self.is_readable) {
-            (true, _) => Seen::All,
-            (false, true) => Seen::Without(self.unseen.len()),
-            (false, false) => Seen::Nothing,
-        }
+        told(self.is_seen, self.is_readable, &self.unseen)
+    }
+
+    /// How much has been in sight of what an "always" allows, where, and what holds it in.
+    pub fn seen_terms(&self) -> Seen {
+        told(self.are_terms_seen, self.is_movable, &self.unseen_terms)
+    }
+
+    /// True when all that counts as seen is on the screen, or was.
+    pub fn is_written(&self) -> bool {
+        self.is_written
+    }
+
+    /// What was shown last is on the screen.
+    pub fn written(&mut self) {
+        self.is_written = true;
     }
 
     /// Somebody moves the text. What they have not seen is never gone past by a page.
@@ -85,10 +104,12 @@ impl Viewport {
         };
     }
 
-    /// The first row below that was not in sight yet, else the first of all.
+    /// The first row below that was not in sight yet, else the first of all. What would happen goes before its terms.
     fn next_unseen(&self) -> Option<usize> {
         let below = self.scroll.unwrap_or_default();
-        self.unseen.range(below..).next().or(self.unseen.first()).copied().filter(|_| !self.is_seen)
+        let next = |rows: &BTreeSet<usize>| rows.range(below..).next().or(rows.first()).copied();
+        let deed = next(&self.unseen).filter(|_| !self.is_seen);
+        deed.or_else(|| next(&self.unseen_terms).filter(|_| !self.are_terms_seen))
     }
 
     /// The text is where it is by itself.
@@ -101,10 +122,12 @@ impl Viewport {
         if self.columns != columns {
             self.columns = columns;
             self.unseen = text.deed.iter().copied().collect();
+            self.unseen_terms = text.terms.iter().copied().collect();
         }
         let rows = room - usize::from(room > AMPLE);
-        let Painted { lines, deed } = text;
+        let Painted { lines, deed, .. } = text;
         let total = lines.len();
+        self.is_movable = rows >= LEAST && columns >= NARROWEST;
         if total <= rows {
             self.shown = (total, total);
             self.saw(0..total, columns >= NARROWEST);
@@ -116,7 +139,9 @@ impl Viewport {
         let is_readable = rows >= LEAST || deed.iter().all(|row| sight.rows().any(|shown| shown == *row));
         self.saw(sight.rows(), is_readable && columns >= NARROWEST);
         // Of a long change its beginning, its end and how much is between them are enough: it can be taken back, a command cannot.
-        self.is_seen |= matches!(reading, Reading::FromTop) && self.is_readable && rows >= MOST;
+        if matches!(reading, Reading::FromTop) && self.is_readable && rows >= MOST && !self.is_seen {
+            (self.is_seen, self.is_written) = (true, false);
+        }
         let is_list = matches!(reading, Reading::At(_));
         let words = sight.words(total, if is_list { "PgUp PgDn" } else { "↑ ↓ PgUp PgDn" });
         Self::put(&lines, &sight, &words, rows > shown)
@@ -127,8 +152,12 @@ impl Viewport {
         self.is_readable = is_readable;
         if is_readable {
             let rows: BTreeSet<usize> = rows.collect();
+            let before = self.unseen.len() + self.unseen_terms.len();
             self.unseen.retain(|row| !rows.contains(row));
+            self.unseen_terms.retain(|row| !rows.contains(row));
+            self.is_written &= self.unseen.len() + self.unseen_terms.len() == before;
             self.is_seen |= self.unseen.is_empty();
+            self.are_terms_seen |= self.unseen_terms.is_empty();
         }
     }
 
@@ -159,5 +188,13 @@ impl Viewport {
             (None, Reading::FromBothEnds) => return Sight::of(deed, total, rows, false),
         };
         Sight::stretch(from.min(total - shown), shown)
+    }
+}
+
+fn told(is_seen: bool, can_be_seen: bool, unseen: &BTreeSet<usize>) -> Seen {
+    match (is_seen, can_be_seen) {
+        (true, _) => Seen::All,
+        (false, true) => Seen::Without(unseen.len()),
+        (false, false) => Seen::Nothing,
     }
 }

@@ -2,6 +2,7 @@
 
 use charla_proto::{Confirmation, Question};
 
+use super::fitting::Seen;
 use super::interview::Interview;
 use super::keys;
 use crate::entry::Entry;
@@ -84,6 +85,18 @@ impl Foot {
         let plural = if rows == 1 { "" } else { "s" };
         let mut line = Line::of(Role::Warning, &format!("Allow? PgDn first: {rows} row{plural} unseen"));
         line.push(Role::Plain, "; n no, e edit, r reason");
+        Self { lines: vec![line], column: 0 }
+    }
+
+    /// Where somebody wants to allow it always, and has not seen so many rows of what that comes to.
+    pub fn terms(missing: Seen) -> Self {
+        let words = match missing {
+            Seen::Without(1) => "always? PgDn first: 1 row unseen".to_owned(),
+            Seen::Without(rows) => format!("always? PgDn first: {rows} rows unseen"),
+            Seen::All | Seen::Nothing => "always? Enlarge the window first".to_owned(),
+        };
+        let mut line = Line::of(Role::Warning, &words);
+        line.push(Role::Plain, "; y once, n no");
         Self { lines: vec![line], column: 0 }
     }
 

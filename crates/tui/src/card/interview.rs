@@ -39,6 +39,11 @@ impl Interview {
         questions.get(self.answers.len())
     }
 
+    /// True when no answer is being written.
+    pub fn is_blank(&self) -> bool {
+        self.held.is_none() && self.choosing.is_blank()
+    }
+
     /// Takes a key.
     pub fn key(&mut self, key: KeyEvent, questions: &[Question], now: Instant) -> Said {
         let Some(question) = self.question(questions) else { return Said::More };

@@ -41,6 +41,17 @@ pub fn word(key: KeyEvent, confirmation: &Confirmation, preselects: bool) -> Opt
     Some(Word::Answer(outcome))
 }
 
+/// True for answers that also allow what comes later.
+pub fn is_always(outcome: &Outcome) -> bool {
+    matches!(
+        outcome,
+        Outcome::ProceedAlways
+            | Outcome::ProceedAlwaysAndSave
+            | Outcome::ProceedAlwaysTool
+            | Outcome::ProceedAlwaysServer
+    )
+}
+
 /// What can be answered: a key each, and what it says.
 fn offered(confirmation: &Confirmation) -> Vec<(&'static str, String)> {
     let mut choices = vec![("y", "once".to_owned())];
@@ -91,6 +102,12 @@ fn in_rows(choices: &[(&str, String)], preselects: bool, columns: usize) -> Vec<
         }
     }
     rows.into_iter().map(|row| row.truncate(columns)).collect()
+}
+
+/// True for keys that mean at a card what they mean elsewhere: Ctrl-D and Shift-Tab.
+pub fn passes(key: KeyEvent) -> bool {
+    let is_control = key.modifiers.contains(KeyModifiers::CONTROL);
+    key.code == KeyCode::BackTab || (key.code == KeyCode::Char('d') && is_control)
 }
 
 /// True for keys that move the card's text.

@@ -68,7 +68,9 @@ enum Attention {
 /// A question on the screen.
 pub struct Card {
     asked: Arc<CallAsked>,
-    /// When keys begin to count; nothing before it was drawn.
+    /// A frame shows it, which may still be on its way.
+    is_drawn: bool,
+    /// When keys begin to count; nothing before it was written to the terminal.
     armed: Option<Instant>,
     attention: Attention,
     /// What of it is in sight.
@@ -79,6 +81,8 @@ pub struct Card {
     interview: Interview,
     /// What is wrong with the last try.
     problem: Option<String>,
+    /// Somebody wanted to allow it always before they saw what that comes to.
+    wants_terms: bool,
 }
 
 impl Card {
@@ -86,12 +90,14 @@ impl Card {
     pub fn new(asked: Arc<CallAsked>) -> Self {
         Self {
             asked,
+            is_drawn: false,
             armed: None,
             attention: Attention::Card,
             viewport: Viewport::default(),
             entry: None,
             interview: Interview::default(),
             problem: None,
+            wants_terms: false,
         }
     }
 
@@ -100,9 +106,17 @@ impl Card {
         &self.asked
     }
 
-    /// It stands on the screen now.
-    pub fn drawn(&mut self, now: Instant) {
-        self.armed.get_or_insert(now + QUIET);
+    /// What was drawn of it has been written to the terminal.
+    pub fn written(&mut self, now: Instant) {
+        if self.is_drawn {
+            self.armed.get_or_insert(now + QUIET);
+            self.viewport.written();
+        }
+    }
+
+    /// True while something of it was drawn and may not be on the screen yet.
+    pub fn is_on_its_way(&self) -> bool {
+        self.is_drawn && (self.armed.is_none() || !self.viewport.is_written())
     }
 
     /// Keys count from then on; nothing once they do.
@@ -123,7 +137,7 @@ impl Card {
 
     /// The terminal was away: what was typed meanwhile is no answer.
     pub fn disarm(&mut self) {
-        self.armed = None;
+        (self.armed, self.is_drawn) = (None, false);
         self.interview.forget_held();
         if matches!(self.attention, Attention::Held(_)) {
             self.attention = Attention::Card;
@@ -188,6 +202,9 @@ impl Card {
             }
             return Deed::NotMine;
         }
+        if self.question().is_some() && self.interview.is_blank() && keys::passes(key) {
+            return Deed::NotMine;
+        }
         if self.question().is_some() && !keys::turns_pages(key) {
             let said = self.interview.key(key, questions(&self.asked), now);
             self.viewport.let_go();
@@ -238,6 +255,7 @@ impl Card {
 
     fn chosen(&mut self, key: KeyEvent, preselects: bool, now: Instant) -> Deed {
         self.problem = None;
+        self.wants_terms = false;
         let held = match std::mem::take(&mut self.attention) {
             Attention::Held(held) => Some(held),
             _ => None,
@@ -286,14 +304,24 @@ impl Card {
                 self.entry = Some(Entry::default());
                 Deed::Taken
             }
-            // Keys that write nothing do not reach what stands behind the card.
-            Some(Word::Answer(_)) | None => Deed::Taken,
+            Some(Word::Answer(outcome)) => {
+                self.wants_terms = keys::is_always(&outcome);
+                Deed::Taken
+            }
+            // Leaving and the mode are for everybody. Other keys that write nothing do not reach what stands behind the card.
+            None if keys::passes(key) => Deed::NotMine,
+            None => Deed::Taken,
         }
     }
 
-    /// Nobody allows what has not been in sight whole.
+    /// Nobody allows what has not been in sight whole, and always only what they have seen the rule, the folder and the
+    /// isolation of. Of a long change less is enough, see [`Viewport::show`].
     fn may_be(&self, outcome: &Outcome) -> bool {
-        self.viewport.seen() == Seen::All || matches!(outcome, Outcome::Cancel { .. })
+        match outcome {
+            Outcome::Cancel { .. } => true,
+            _ if self.viewport.seen() != Seen::All || !self.viewport.is_written() => false,
+            outcome => !keys::is_always(outcome) || self.viewport.seen_terms() == Seen::All,
+        }
     }
 
     fn typed(&mut self, key: KeyEvent) -> Deed {
@@ -316,7 +344,7 @@ impl Card {
             Said::More => {}
             Said::Next => {
                 self.viewport.let_go();
-                self.armed = None;
+                (self.armed, self.is_drawn) = (None, false);
             }
             Said::Left => return Deed::Answer(Outcome::Cancel { reason: None }),
             Said::All(answers) => return Deed::Answer(Outcome::Answers { answers }),
@@ -333,6 +361,7 @@ impl Card {
         (more, preselects): (usize, bool),
         now: Instant,
     ) -> (Vec<Line>, Option<Place>) {
+        self.is_drawn = true;
         let (text, reading) = self.text(columns);
         let least = fitting::least(&text, rows);
         let (waiting, problem) = (self.waiting(preselects, now), self.problem.as_deref());
@@ -341,9 +370,10 @@ impl Card {
         let offers_answers = matches!(waiting, Waiting::Choice { .. });
         let room = rows.saturating_sub(foot.lines.len());
         let mut lines = self.viewport.show(text, reading, room, columns);
-        let Foot { lines: foot, column } = match self.viewport.seen() {
-            Seen::Without(missing) if offers_answers => Foot::missing(missing),
-            Seen::Nothing if offers_answers => Foot::unseen(),
+        let Foot { lines: foot, column } = match (self.viewport.seen(), self.viewport.seen_terms()) {
+            (Seen::Without(missing), _) if offers_answers => Foot::missing(missing),
+            (Seen::Nothing, _) if offers_answers => Foot::unseen(),
+            (_, terms) if offers_answers && self.wants_terms && terms != Seen::All => Foot::terms(terms),
             _ => foot,
         };
         lines.extend(foot);
@@ -373,13 +403,13 @@ impl Card {
     fn text(&self, columns: usize) -> (Painted, Reading) {
         let detail = &self.asked.confirmation.detail;
         let Some(question) = self.question() else {
-            let text = CardText::whole(&self.asked.confirmation, columns).text;
+            let text = CardText::whole(&self.asked.confirmation, columns);
             let is_edit = matches!(detail, ConfirmationDetail::Edit { .. });
             let reading = if is_edit { Reading::FromTop } else { Reading::FromBothEnds };
-            return (paint::lines(&text, detail, columns), reading);
+            return (paint::lines(&text.rows, columns), reading);
         };
         let words = Question { options: Vec::new(), ..question.clone() };
-        let mut painted = paint::lines(&CardText::question(&words, columns).text, detail, columns);
+        let mut painted = paint::lines(&CardText::question(&words, columns).rows, columns);
         let (options, at) = self.interview.lines(question, columns);
         let stands = painted.lines.len() + at;
         painted.lines.extend(options);

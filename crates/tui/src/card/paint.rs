@@ -1,6 +1,6 @@
-//! A card's text in colours.
+//! A card's rows in colours, and which of them must have been seen.
 
-use charla_proto::ConfirmationDetail;
+use charla::{CardPart, CardRow};
 
 use crate::text::{Emphasis, Line, Role};
 
@@ -8,105 +8,130 @@ use crate::text::{Emphasis, Line, Role};
 const LABEL: usize = 11;
 /// Where there are fewer columns, they stand above what they are about.
 const NARROW: usize = 33;
-/// The words before what would happen.
-const DEEDS: [&str; 7] = ["command", "changes", "new file", "does", "goes to", "calls", "with"];
-/// The word before a change, of which the lines that come and go are what would happen.
-const DIFF: &str = "diff";
 
 /// A card's rows.
 pub struct Painted {
     /// The rows.
     pub lines: Vec<Line>,
-    /// Those of them that tell what would happen, in their order.
+    /// Those of them that tell what would happen, in their order; all of them where none does.
     pub deed: Vec<usize>,
+    /// Those that tell what an "always" allows, where, and what holds it in.
+    pub terms: Vec<usize>,
 }
 
-/// The rows of a card's text. Its own words stand left of the margin, what is asked about right of it.
-pub fn lines(text: &str, detail: &ConfirmationDetail, columns: usize) -> Painted {
-    let is_edit = matches!(detail, ConfirmationDetail::Edit { .. });
-    let (mut role, mut section) = (Role::Plain, Section::default());
-    let mut painted = Painted { lines: Vec::new(), deed: Vec::new() };
-    let is_narrow = columns < NARROW;
-    for row in text.lines() {
-        let at = row.char_indices().nth(LABEL).map_or(row.len(), |(at, _)| at);
-        let (label, rest) = row.split_at_checked(at).unwrap_or((row, ""));
-        let Some(margin @ ('│' | '┆')) = rest.chars().next() else {
-            painted.lines.extend(own_words(row).wrap(columns));
-            continue;
-        };
-        let body = rest.strip_prefix(margin).unwrap_or_default();
-        section.enter(label.trim());
-        // A row that was broken goes on in the colour it began with.
-        if margin == '│' {
-            role = role_of(label, body.strip_prefix(' ').unwrap_or(body), is_edit);
-            section.pass(role, body);
-        }
-        if is_narrow && !label.trim().is_empty() {
-            painted.lines.push(Line::of(Role::Dim, label.trim()));
+/// The rows of a card. Its own words stand left of the margin, what is asked about right of it.
+pub fn lines(rows: &[CardRow], columns: usize) -> Painted {
+    let mut painted = Painted { lines: Vec::new(), deed: Vec::new(), terms: Vec::new() };
+    let (mut colour, mut diff) = (Role::Plain, Diff::default());
+    for row in rows {
+        // A row that was broken goes on as it began.
+        if !row.is_broken {
+            diff.pass(row);
+            colour = role(row);
         }
         let begins = painted.lines.len();
-        let before = Line::of(Role::Dim, if is_narrow { "" } else { label });
-        let body = Line::of(role, body);
-        match is_narrow {
-            true => painted.lines.extend(body.fold_behind(
-                columns,
-                &marked(before.clone(), margin),
-                &marked(before, '┆'),
-            )),
-            false => painted.lines.push(marked(before, margin).then(body)),
+        let put = if columns < NARROW { narrow(row, colour, columns) } else { wide(row, colour, columns) };
+        // Where they stand above what they are about, our words need not have been seen.
+        let is_labelled = columns < NARROW && !row.is_ours() && !row.label.trim().is_empty();
+        painted.lines.extend(put);
+        let told = begins + usize::from(is_labelled)..painted.lines.len();
+        match weight(row.part) {
+            Weight::Deed => painted.deed.extend(told),
+            Weight::Change if diff.is_change => painted.deed.extend(told),
+            Weight::Terms => painted.terms.extend(told),
+            Weight::Change | Weight::Words => {}
         }
-        if section.is_deed {
-            painted.deed.extend(begins..painted.lines.len());
-        }
+    }
+    if painted.deed.is_empty() {
+        painted.deed = (0..painted.lines.len()).collect();
     }
     painted
 }
 
-/// The part of a card that a row belongs to.
-#[derive(Default)]
-struct Section<'a> {
-    label: &'a str,
-    /// A hunk of the diff has begun: what stands before it names files.
-    has_hunk: bool,
-    /// The row tells what would happen.
-    is_deed: bool,
+/// What a part of a card is to whoever answers.
+enum Weight {
+    /// What would happen.
+    Deed,
+    /// A change, of which the lines that come and go are what would happen.
+    Change,
+    /// What holds beside it.
+    Terms,
+    /// Words about it.
+    Words,
 }
 
-impl<'a> Section<'a> {
-    fn enter(&mut self, label: &'a str) {
-        if !label.is_empty() {
-            *self = Self { label, is_deed: DEEDS.contains(&label), has_hunk: false };
+fn weight(part: CardPart) -> Weight {
+    match part {
+        CardPart::Command | CardPart::File | CardPart::Action | CardPart::Address => Weight::Deed,
+        CardPart::Diff => Weight::Change,
+        CardPart::Rule | CardPart::Folder | CardPart::Isolation => Weight::Terms,
+        CardPart::Heading | CardPart::Note | CardPart::Title | CardPart::Reason | CardPart::Question => {
+            Weight::Words
         }
     }
+}
 
-    /// A line of it begins.
-    fn pass(&mut self, role: Role, body: &str) {
-        if self.label != DIFF {
+/// A diff, line by line.
+#[derive(Default)]
+struct Diff {
+    /// A hunk has begun: what stands before it names files.
+    has_hunk: bool,
+    /// The line comes or goes.
+    is_change: bool,
+}
+
+impl Diff {
+    /// A line begins.
+    fn pass(&mut self, row: &CardRow) {
+        if row.part != CardPart::Diff {
+            *self = Self::default();
             return;
         }
-        let is_name = !self.has_hunk && (body.starts_with(" --- ") || body.starts_with(" +++ "));
-        self.has_hunk |= role == Role::Accent;
-        self.is_deed = matches!(role, Role::Added | Role::Removed) && !is_name;
+        let is_name = !self.has_hunk && (row.text.starts_with("--- ") || row.text.starts_with("+++ "));
+        self.has_hunk |= role(row) == Role::Accent;
+        self.is_change = matches!(role(row), Role::Added | Role::Removed) && !is_name;
     }
 }
 
-fn own_words(row: &str) -> Line {
-    match row.starts_with('─') {
-        true => Line::of(Role::Warning, row).with_emphasis(Emphasis::BOLD),
-        false => Line::of(Role::Dim, row),
+fn wide(row: &CardRow, colour: Role, columns: usize) -> Vec<Line> {
+    if row.is_ours() {
+        return own_words(row).wrap(columns);
+    }
+    let before = Line::of(Role::Dim, &format!("{:<LABEL$}", row.label));
+    vec![before.then(margin(row.is_broken)).then(Line::of(colour, &format!(" {}", row.text)))]
+}
+
+fn narrow(row: &CardRow, colour: Role, columns: usize) -> Vec<Line> {
+    if row.is_ours() {
+        return own_words(row).wrap(columns);
+    }
+    let label = row.label.trim();
+    let mut lines = Vec::new();
+    if !label.is_empty() {
+        lines.push(Line::of(Role::Dim, label));
+    }
+    let body = Line::of(colour, &format!(" {}", row.text));
+    lines.extend(body.fold_behind(columns, &margin(row.is_broken), &margin(true)));
+    lines
+}
+
+fn own_words(row: &CardRow) -> Line {
+    match row.part {
+        CardPart::Heading => Line::of(Role::Warning, &row.text).with_emphasis(Emphasis::BOLD),
+        _ => Line::of(Role::Dim, &row.text),
     }
 }
 
-fn marked(before: Line, margin: char) -> Line {
-    before.then(Line::of(Role::Border, &margin.to_string()))
+fn margin(is_broken: bool) -> Line {
+    Line::of(Role::Border, if is_broken { "┆" } else { "│" })
 }
 
-fn role_of(label: &str, body: &str, is_edit: bool) -> Role {
-    match label.trim() {
-        "command" | "changes" | "new file" | "folder" | "goes to" => Role::Code,
-        "" | "diff" if is_edit && body.starts_with('+') => Role::Added,
-        "" | "diff" if is_edit && body.starts_with('-') => Role::Removed,
-        "" | "diff" if is_edit && body.starts_with("@@") => Role::Accent,
+fn role(row: &CardRow) -> Role {
+    match (row.part, row.text.chars().next()) {
+        (CardPart::Command | CardPart::File | CardPart::Folder | CardPart::Address, _) => Role::Code,
+        (CardPart::Diff, Some('+')) => Role::Added,
+        (CardPart::Diff, Some('-')) => Role::Removed,
+        (CardPart::Diff, Some('@')) if row.text.starts_with("@@") => Role::Accent,
         _ => Role::Plain,
     }
 }

@@ -56,16 +56,23 @@ fn written(card: &mut Card, keys: &str, pause: Duration, mut now: Instant) -> St
     line
 }
 
+/// It has stood on the screen, with nothing of it in sight.
+fn arm(card: &mut Card, now: Instant) {
+    card.is_drawn = true;
+    card.written(now);
+}
+
 fn ready(asked: Arc<CallAsked>) -> (Card, Instant) {
     let mut card = Card::new(asked);
     let now = Instant::now();
-    card.drawn(now);
     card.view(80, 40, (0, false), now);
+    card.written(now);
     (card, now + QUIET)
 }
 
 fn text_of(card: &mut Card, columns: usize, rows: usize, now: Instant) -> String {
     let (lines, _) = card.view(columns, rows, (0, false), now);
+    card.written(now);
     assert!(lines.len() <= rows.max(1), "{} rows of {rows}", lines.len());
     lines.iter().map(Line::text).collect::<Vec<_>>().join("\n")
 }
@@ -75,8 +82,10 @@ fn keys_typed_before_the_card_was_seen_never_answer_it() {
     let mut card = Card::new(exec("rm -rf x"));
     let now = Instant::now();
     assert_eq!(press(&mut card, KeyCode::Char('y'), now), Deed::NotMine);
-    card.drawn(now);
     card.view(80, 24, (0, false), now);
+    assert_eq!(press(&mut card, KeyCode::Char('y'), now + QUIET * 9), Deed::NotMine);
+    assert_eq!(press(&mut card, KeyCode::Esc, now + QUIET * 9), Deed::Taken);
+    card.written(now);
     assert_eq!(press(&mut card, KeyCode::Char('y'), now + QUIET / 2), Deed::NotMine);
     // Somebody who goes on typing has not read it yet.
     assert_eq!(press(&mut card, KeyCode::Char('y'), now + QUIET), Deed::NotMine);
@@ -202,7 +211,7 @@ fn edit() -> Arc<CallAsked> {
 fn shown_once(asked: &Arc<CallAsked>, (columns, rows): (usize, usize)) -> (Card, String, Instant) {
     let mut card = Card::new(asked.clone());
     let now = Instant::now();
-    card.drawn(now);
+    arm(&mut card, now);
     let shown = text_of(&mut card, columns, rows, now + QUIET);
     let widest = shown.lines().map(crate::text::width).max();
     assert!(widest <= Some(columns), "{columns}x{rows}:\n{shown}");
@@ -273,6 +282,20 @@ fn nobody_allows_what_they_have_not_gone_through() {
 }
 
 #[test]
+fn what_was_moved_to_is_seen_once_it_is_written() {
+    let long = (0..60).map(|n| format!("echo {n}")).collect::<Vec<_>>().join("\n");
+    let (mut card, _, now) = shown_once(&exec(&long), (80, 60));
+    assert!(card.text(80).0.lines.len() > 60);
+    press(&mut card, KeyCode::PageDown, now);
+    let (lines, _) = card.view(80, 60, (0, false), now);
+    let shown = lines.last().unwrap().text();
+    assert!(shown.contains("n no"), "{shown}");
+    assert_eq!(alone(&mut card, 'y', now), Deed::Taken);
+    card.written(now);
+    assert_eq!(alone(&mut card, 'y', now), Deed::Answer(Outcome::ProceedOnce));
+}
+
+#[test]
 fn a_window_that_is_too_small_to_read_it_is_to_be_made_larger() {
     for (asked, size) in [(edit(), (20, 2)), (edit(), (80, 3)), (exec("touch precious; rm -rf it"), (20, 2))]
     {
@@ -290,8 +313,8 @@ fn a_window_that_is_too_small_to_read_it_is_to_be_made_larger() {
 fn a_line_that_stays_is_not_shown_as_one_that_comes() {
     let diff = "--- a\n+++ a\n@@ -1,2 +1,2 @@\n +stays\n--- goes\n+comes\n".to_owned();
     let detail = ConfirmationDetail::Edit { path: "/w/a".into(), diff, before: None, after: String::new() };
-    let text = CardText::whole(&asked(detail.clone()).confirmation, 80).text;
-    let painted = paint::lines(&text, &detail, 80);
+    let text = CardText::whole(&asked(detail).confirmation, 80);
+    let painted = paint::lines(&text.rows, 80);
     let deed: Vec<String> = painted.deed.iter().map(|row| painted.lines[*row].text()).collect();
     let ends: Vec<&str> = deed.iter().filter_map(|row| row.split('│').nth(1)).collect();
     assert_eq!(ends, [" /w/a", " --- goes", " +comes"]);
@@ -301,14 +324,14 @@ fn a_line_that_stays_is_not_shown_as_one_that_comes() {
 fn a_command_that_is_broken_into_rows_is_in_sight_before_all_keys_are() {
     let mut card = Card::new(exec("touch precious; rm -rf /somewhere/else --no-preserve-root"));
     let now = Instant::now();
-    card.drawn(now);
+    arm(&mut card, now);
     let shown = text_of(&mut card, 40, 6, now + QUIET);
     for part in ["touch precious; rm -rf", "/somewhere/else", "--no-preserve-root", "Allow? y once"] {
         assert!(shown.contains(part), "{part}:\n{shown}");
     }
     let long = (0..60).map(|n| format!("echo {n}")).collect::<Vec<_>>().join("\n");
     let mut card = Card::new(exec(&long));
-    card.drawn(now);
+    arm(&mut card, now);
     let shown = text_of(&mut card, 60, 10, now + QUIET);
     for part in ["│ echo 0\n", "hidden ·", "│ echo 59\n", "PgDn first: 54 rows unseen; n no, e edit"] {
         assert!(shown.contains(part), "{part}:\n{shown}");
@@ -319,7 +342,7 @@ fn a_command_that_is_broken_into_rows_is_in_sight_before_all_keys_are() {
 fn nobody_allows_what_was_never_in_sight() {
     let mut card = Card::new(exec("rm -rf precious"));
     let now = Instant::now();
-    card.drawn(now);
+    arm(&mut card, now);
     let now = now + QUIET;
     assert!(text_of(&mut card, 80, 1, now).contains("Enlarge the window"));
     for key in ['y', 'a', 's', 't'] {
@@ -329,6 +352,62 @@ fn nobody_allows_what_was_never_in_sight() {
     assert_eq!(card.key(enter, true, now), Deed::Taken);
     text_of(&mut card, 80, 2, now);
     assert_eq!(alone(&mut card, 'y', now), Deed::Answer(Outcome::ProceedOnce));
+}
+
+/// Pages through a card until nothing asks for it any more.
+fn paged(card: &mut Card, (columns, rows): (usize, usize), now: Instant) -> usize {
+    let mut pages = 0;
+    while text_of(card, columns, rows, now).contains("PgDn first") {
+        press(card, KeyCode::PageDown, now);
+        pages += 1;
+        assert!(pages < 60);
+    }
+    pages
+}
+
+#[test]
+fn nobody_allows_always_what_they_have_not_seen_the_rule_of() {
+    let with_rule = |detail| {
+        let mut asked = CallAsked::clone(&asked(detail));
+        asked.confirmation.always = Some("[[rule]]\ncommand = \"rm\"\ndecision = \"allow\"\n".to_owned());
+        Arc::new(asked)
+    };
+    let command = ConfirmationDetail::Exec { command: "rm -rf precious".to_owned(), cwd: "/w".into() };
+    let edit = edit().confirmation.detail.clone();
+    for (detail, size) in [(command.clone(), (40, 4)), (command, (80, 5)), (edit, (80, 10))] {
+        let asked = with_rule(detail);
+        for key in ['a', 's', 't'] {
+            let (mut card, shown, now) = shown_once(&asked, size);
+            assert!(!shown.contains("[[rule]]"), "{size:?}:\n{shown}");
+            assert_eq!(alone(&mut card, key, now), Deed::Taken, "{key} in {size:?}:\n{shown}");
+            let told = text_of(&mut card, size.0, size.1, now);
+            assert!(told.contains("always? PgDn first: "), "{size:?}:\n{told}");
+            assert!(paged(&mut card, size, now) > 0);
+            assert!(matches!(alone(&mut card, key, now), Deed::Answer(_)), "{key} in {size:?}");
+        }
+        // Once needs no rule.
+        let (mut card, _, now) = shown_once(&asked, size);
+        assert_eq!(alone(&mut card, 'y', now), Deed::Answer(Outcome::ProceedOnce));
+    }
+    let asked = exec("rm");
+    let (mut card, _, now) = shown_once(&asked, (40, 2));
+    assert_eq!(alone(&mut card, 's', now), Deed::Taken);
+    assert!(text_of(&mut card, 40, 2, now).contains("Enlarge the window first"));
+}
+
+#[test]
+fn a_card_that_tells_nothing_of_what_would_happen_is_to_be_seen_whole() {
+    for detail in [
+        ConfirmationDetail::Exec { command: String::new(), cwd: "/w".into() },
+        ConfirmationDetail::Info { text: String::new(), urls: Vec::new() },
+    ] {
+        let asked = asked(detail);
+        let (mut card, shown, now) = shown_once(&asked, (80, 4));
+        assert!(shown.contains("PgDn first"), "{shown}");
+        assert_eq!(alone(&mut card, 'y', now), Deed::Taken);
+        assert!(paged(&mut card, (80, 4), now) > 0);
+        assert_eq!(alone(&mut card, 'y', now), Deed::Answer(Outcome::ProceedOnce));
+    }
 }
 
 #[test]
@@ -344,11 +423,29 @@ fn the_model_s_questions_are_asked_one_after_another() {
     assert!(lines.iter().any(|line| line.text().contains("Why?")));
     // Nobody has seen the second one yet.
     assert_eq!(press(&mut card, KeyCode::Enter, now), Deed::NotMine);
-    card.drawn(now);
+    arm(&mut card, now);
     assert_eq!(press(&mut card, KeyCode::Enter, now + QUIET / 2), Deed::NotMine);
     let now = now + QUIET * 2;
     let answers = vec!["red".to_owned(), String::new()];
     assert_eq!(press(&mut card, KeyCode::Enter, now), Deed::Answer(Outcome::Answers { answers }));
+}
+
+#[test]
+fn ctrl_d_and_shift_tab_mean_at_a_card_what_they_mean_elsewhere() {
+    let keys = [
+        KeyEvent::new(KeyCode::Char('d'), KeyModifiers::CONTROL),
+        KeyEvent::new(KeyCode::BackTab, KeyModifiers::SHIFT),
+    ];
+    let question = Question { question: "Which?".to_owned(), ..Question::default() };
+    for asked in [exec("make"), asked(ConfirmationDetail::AskUser { questions: vec![question] })] {
+        for key in keys {
+            let (mut card, now) = ready(asked.clone());
+            assert_eq!(card.key(key, true, now), Deed::NotMine, "{key:?}");
+        }
+    }
+    let (mut card, now) = ready(exec("make"));
+    let other = KeyEvent::new(KeyCode::Char('l'), KeyModifiers::CONTROL);
+    assert_eq!(card.key(other, true, now), Deed::Taken);
 }
 
 #[test]
@@ -360,7 +457,7 @@ fn enter_allows_once_only_where_nothing_else_waits_to_be_sent() {
     // One that was pressed as the card came up says nothing.
     let mut fresh = Card::new(exec("make"));
     assert_eq!(fresh.key(enter, true, now), Deed::NotMine);
-    fresh.drawn(now);
+    arm(&mut fresh, now);
     assert_eq!(fresh.key(enter, true, now + QUIET / 2), Deed::NotMine);
 }
 

@@ -74,7 +74,7 @@ pub fn linear(line: &str, errand: Errand, mode: ApprovalMode, window: Option<u32
         Slash::Policy => find(errand.policy(rest, mode)),
         Slash::Approvals => find(errand.approvals(rest)),
         Slash::Memory => Linear::Find(Box::pin(errand.memory()), Some(Command::Refresh)),
-        Slash::Stats => find(errand.stats(Vec::new(), window)),
+        Slash::Stats => find(errand.stats(window)),
         Slash::Export => find(errand.export(rest)),
         Slash::Settings => find(errand.settings()),
         Slash::Doctor => find(errand.doctor()),

@@ -25,6 +25,15 @@ impl Tally {
         sum.add(usage);
     }
 
+    /// Other answers came, too.
+    pub fn join(&mut self, others: &Self) {
+        for (model, (answers, usage)) in &others.models {
+            let (sum, used) = self.models.entry(model.clone()).or_default();
+            *sum += answers;
+            used.add(usage);
+        }
+    }
+
     /// A row for each model.
     pub fn lines(&self, prices: &Prices) -> Vec<Line> {
         if self.models.is_empty() {

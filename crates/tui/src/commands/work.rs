@@ -2,8 +2,8 @@
 
 use charla::doctor::Checkup;
 use charla::mcp::Health;
-use charla::models::Directory;
 use charla::models::survey::{Row, survey};
+use charla::models::{Directory, Prices};
 use charla::session::{
     Message, PreviewRequest, PromptPreview, RuleCheck, RulePlaces, SessionError, instruction_files,
 };
@@ -18,6 +18,7 @@ use super::export::Exports;
 use super::report;
 use crate::app::{Choice, Rewind};
 use crate::picker::{Item, Picker};
+use crate::spent::Spent;
 use crate::text::{Line, Role};
 
 /// What came of an errand: rows to show, or a choice to make.
@@ -232,8 +233,8 @@ impl Errand {
         Ok(Found::Choice(Picker::new("go on with", items)))
     }
 
-    /// What fills the window, below what was used.
-    pub async fn stats(self, mut lines: Vec<Line>, window: Option<u32>) -> Finding {
+    /// What fills the window, below what was used: all of it, whoever had the session open then.
+    pub async fn stats(self, window: Option<u32>) -> Finding {
         let mut notices: Vec<Notice> = Vec::new();
         let preview = self.preview(&mut notices).await.ok();
         let (system, tools) = preview.map_or((0, 0), |preview| (preview.system_tokens, preview.tool_tokens));
@@ -241,7 +242,13 @@ impl Errand {
             Some((handle, _)) => handle.snapshot().await.map(|(snapshot, _)| snapshot),
             None => None,
         };
-        let sizes = report::filling(&snapshot.unwrap_or_default().contents, system, tools);
+        let snapshot = snapshot.unwrap_or_default();
+        let mut spent = Spent::default();
+        if let Some((handle, _)) = &self.session {
+            spent = Spent::until(handle, snapshot.seq, Prices::new(&self.settings)).await;
+        }
+        let mut lines = spent.lines();
+        let sizes = report::filling(&snapshot.contents, system, tools);
         lines.push(Line::new());
         lines.extend(report::bars(&sizes, window));
         Ok(Found::Lines(lines))

@@ -39,7 +39,7 @@ pub enum Action {
     Interrupt,
     /// Leave (Ctrl-D on an empty line).
     Leave,
-    /// Open the text in an editor: [`super::Composer::expanded`] gives it, [`super::Composer::set_text`] takes it back.
+    /// Open the text in an editor: [`super::Composer::labelled`] gives it, [`super::Composer::set_labelled`] takes it back.
     EditExternally,
     /// The next approval mode (shift-tab).
     CycleMode,

@@ -74,6 +74,20 @@ impl Chips {
         })
     }
 
+    /// The text with its chips by their names.
+    pub fn labelled(&self, text: &str) -> String {
+        text.chars().map(|c| self.label(c).unwrap_or_else(|| c.to_string())).collect()
+    }
+
+    /// A text in which chips stand by their names, with the chips themselves.
+    pub fn unlabelled(&self, text: &str) -> String {
+        let stand_ins = (FIRST..=LAST).filter_map(char::from_u32).take(self.chips.len());
+        stand_ins.fold(text.to_owned(), |text, stand_in| match self.label(stand_in) {
+            Some(label) => text.replace(&label, &stand_in.to_string()),
+            None => text,
+        })
+    }
+
     /// The text without what was pasted.
     pub fn without(&self, text: &str) -> String {
         self.replaced(text, |_| " ")

@@ -147,6 +147,18 @@ impl Composer {
         self.after_edit();
     }
 
+    /// The text for an editor: what was pasted and dragged here stands in it by its name.
+    pub fn labelled(&self) -> String {
+        self.editing.chips.labelled(self.editing.buffer.text())
+    }
+
+    /// Puts what came of such a text in the place of what is written. Names that are still there stand for what they did.
+    pub fn set_labelled(&mut self, text: &str) {
+        let text = self.editing.chips.unlabelled(&cleaned(text));
+        self.editing.set(&text);
+        self.after_edit();
+    }
+
     /// Empties it. It can be taken back.
     pub fn clear(&mut self) {
         self.search = None;
@@ -166,12 +178,13 @@ impl Composer {
         Action::Redraw
     }
 
-    /// A message comes back that was not sent after all: it stands behind what is written.
-    pub fn bring_back(&mut self, text: &str) {
+    /// A message comes back that was not sent after all: it stands behind what is written, with the files that went with it.
+    pub fn bring_back(&mut self, text: &str, files: Vec<PathBuf>) {
         self.editing.apply(Edit::Go(self.editing.buffer.text().len()));
         if !self.is_empty() {
             self.editing.paste("\n");
         }
+        files.into_iter().for_each(|file| self.attach(file));
         self.paste(text);
     }
 

@@ -245,6 +245,33 @@ fn files_go_along() {
 }
 
 #[test]
+fn what_was_pasted_and_dragged_goes_through_an_editor_by_its_name() {
+    let mut composer = composer(Keys::Emacs);
+    composer.attach("/tmp/a shot.png".into());
+    composer.paste(&"row\n".repeat(20));
+    keys(&mut composer, " is wrong");
+    let before = composer.labelled();
+    assert_eq!(before, "[file 1: a shot.png] [pasted text 2: 20 lines] is wrong");
+    composer.set_labelled(&before.replace("wrong", "right\u{100001}"));
+    let expected = "› [file 1: a shot.png] [pasted text 2: 20 lines] is right\u{fffd}";
+    assert_eq!(rows(&composer.view(80, 10)), [expected]);
+    composer.set_labelled(&composer.labelled().replace("[file 1: a shot.png] ", ""));
+    let Action::Send(message) = keys(&mut composer, "<Enter>") else { panic!("not sent") };
+    assert_eq!(message.text, format!("{} is right\u{fffd}", "row\n".repeat(20)));
+    assert!(message.files.is_empty());
+}
+
+#[test]
+fn what_was_not_sent_comes_back_with_its_files() {
+    let mut composer = composer(Keys::Emacs);
+    keys(&mut composer, "first");
+    composer.bring_back("what is it?", vec!["/tmp/dot.png".into()]);
+    assert_eq!(rows(&composer.view(60, 10)), ["› first", "  [file 1: dot.png] what is it?"]);
+    let Action::Send(message) = keys(&mut composer, "<Enter>") else { panic!("not sent") };
+    assert_eq!(message.files, [PathBuf::from("/tmp/dot.png")]);
+}
+
+#[test]
 fn dropped_files_are_known_by_their_paths() {
     let paths = |text| {
         dropped_paths(text).map(|paths| paths.iter().map(|p| p.display().to_string()).collect::<Vec<_>>())

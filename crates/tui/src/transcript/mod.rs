@@ -84,6 +84,7 @@ impl Transcript {
     /// Begins with a session as it is: the last turns of what was said, and what is under way.
     /// `records` are those of the turns that are shown again.
     pub fn begin(&mut self, snapshot: &SessionSnapshot, records: &[Arc<Record>], now: Instant) {
+        self.advised = false;
         self.finished.extend(Recall::new(snapshot, records).lines(&self.me, self.columns));
         self.go_on(snapshot, now);
     }
@@ -329,8 +330,7 @@ impl Transcript {
 
     /// A person should know an answer of the smallest model from others.
     fn mark_small(&mut self, content: &Content) {
-        let origin = content.origin.as_ref();
-        if origin.is_some_and(|origin| engine::is_built_in(&origin.name())) {
+        if is_small(content) {
             let advises = !std::mem::replace(&mut self.advised, true);
             self.tell(Role::Dim, &wording::small_answer(advises));
             self.part();
@@ -376,22 +376,60 @@ fn is_note(content: &Content) -> bool {
     content.text().starts_with(NOTE)
 }
 
+/// True for an answer of the built-in model.
+fn is_small(content: &Content) -> bool {
+    content.origin.as_ref().is_some_and(|origin| engine::is_built_in(&origin.name()))
+}
+
 #[cfg(test)]
 mod tests {
-    use charla_proto::{Origin, WireKind};
+    use charla_proto::{Origin, Said, WireKind};
 
     use super::*;
 
-    fn shown(transcript: &mut Transcript, model: &str) -> String {
+    fn answer_of(model: &str) -> Arc<Content> {
         let origin =
             Origin { provider: "local".to_owned(), wire: WireKind::OpenaiChat, model: model.to_owned() };
-        let content = Content { origin: Some(Arc::new(origin)), ..Content::model("Hello!") };
-        let content = Arc::new(content);
+        Arc::new(Content { origin: Some(Arc::new(origin)), ..Content::model("Hello!") })
+    }
+
+    fn finished(transcript: &mut Transcript) -> String {
+        let lines: Vec<String> = transcript.finished.drain(..).map(|line| line.text()).collect();
+        lines.join("\n")
+    }
+
+    fn shown(transcript: &mut Transcript, model: &str) -> String {
+        let content = answer_of(model);
         let said =
             ModelContent { turn: 1, content, finish: None, usage: None, citations: Vec::new(), hook: None };
         transcript.model_content(&said, Instant::now());
-        let lines: Vec<String> = transcript.finished.drain(..).map(|line| line.text()).collect();
-        lines.join("\n")
+        finished(transcript)
+    }
+
+    #[test]
+    fn answers_of_the_built_in_model_are_marked_when_they_are_shown_again() {
+        let mut transcript = Transcript::new(200, "me".to_owned());
+        let said = |seq, content| Said { seq, content };
+        let contents = vec![
+            said(2, Arc::new(Content::user("Hi"))),
+            said(3, answer_of(engine::WEIGHTS_NAME)),
+            said(4, Arc::new(Content::user("And you?"))),
+            said(5, answer_of("own.gguf")),
+        ];
+        let resumed = SessionSnapshot { contents, ..SessionSnapshot::default() };
+        transcript.begin(&resumed, &[], Instant::now());
+        let told = finished(&mut transcript);
+        assert_eq!(told.matches("(the small built-in model answered)").count(), 1, "{told}");
+    }
+
+    #[test]
+    fn every_session_says_once_how_to_get_better_answers() {
+        let mut transcript = Transcript::new(200, "me".to_owned());
+        for _ in 0..2 {
+            transcript.begin(&SessionSnapshot::default(), &[], Instant::now());
+            assert!(shown(&mut transcript, engine::WEIGHTS_NAME).contains("export a key"));
+            assert!(!shown(&mut transcript, engine::WEIGHTS_NAME).contains("export a key"));
+        }
     }
 
     #[test]

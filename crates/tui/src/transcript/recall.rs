@@ -7,10 +7,10 @@ use std::time::Instant;
 use charla_proto::{
     Args, CallAsked, CallEnded, Content, Fact, FunctionCall, Record, Role as Speaker, SessionSnapshot,
 };
-use charla_terminal::grants;
+use charla_terminal::{grants, wording};
 
 use super::call::CallCell;
-use super::{layout, said};
+use super::{is_small, layout, said};
 use crate::markdown::Stream;
 use crate::text::{Line, Role};
 
@@ -125,6 +125,9 @@ impl<'a> Recall<'a> {
         stream.push(&content.text());
         let mut lines = stream.finished();
         lines.extend(stream.end());
+        if !lines.is_empty() && is_small(content) {
+            lines.extend(Line::of(Role::Dim, &wording::small_answer(false)).wrap(columns));
+        }
         for call in content.function_calls() {
             let id = call.id.as_deref().unwrap_or_default();
             let args = self.changed.get(id).copied().unwrap_or(&call.args);
