@@ -18,7 +18,7 @@ use charla_terminal::printer::Printer;
 use charla_terminal::signals::Interrupts;
 
 use crate::app::{Choice, Ending, ME, Reason};
-use crate::commands::{Errand, Exports, Found, Linear, linear, parse};
+use crate::commands::{Errand, Exports, Found, Linear, Updated, linear, parse};
 use crate::picker::Picker;
 use crate::transcript::files_in_words;
 
@@ -56,7 +56,8 @@ async fn open(scene: Scene, printer: &mut Printer) -> Result<Talk, Failure> {
     let how = if begins_anew { "type a prompt" } else { "the conversation goes on; type a prompt" };
     printer.note(&format!("{}: {how}, /help lists commands, /quit or Ctrl-D leaves", session.model));
     let (lines, exports) = (Lines::default(), Exports::default());
-    Ok(Talk { session, charla, rule_files, me, settings, interrupts, lines, exports, opening })
+    let updated = Updated::default();
+    Ok(Talk { session, charla, rule_files, me, settings, interrupts, lines, exports, updated, opening })
 }
 
 /// A conversation.
@@ -72,6 +73,8 @@ struct Talk {
     lines: Lines,
     /// What was written by `/export`.
     exports: Exports,
+    /// Extensions that were updated.
+    updated: Updated,
     /// What is said first.
     opening: Option<String>,
 }
@@ -195,6 +198,7 @@ impl Talk {
             settings: self.settings.clone(),
             session: Some((self.session.handle.clone(), self.session.id.clone())),
             exports: self.exports.clone(),
+            updated: self.updated.clone(),
         }
     }
 
