@@ -20,7 +20,7 @@ import sys
 import tempfile
 import time
 
-from terminal import at_the_prompt, completion, talk
+from terminal import at_the_prompt, completion, first_answer, talk
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 TARGET = pathlib.Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
@@ -300,6 +300,32 @@ def interactive(release, measure, env, home, quick):
     return good and idle == 0
 
 
+def dead_servers(release, measure, env, runs):
+    """Twenty MCP servers that are missing, end at once, never answer or do not listen: nobody waits for any of them."""
+    charla = release / "charla"
+    kinds = [
+        {"command": "/no/such/program"},
+        {"command": "false"},
+        {"command": "sleep", "args": ["1000"]},
+        {"url": "http://127.0.0.1:9/mcp"},
+    ]
+    servers = {f"dead{number}": kinds[number % len(kinds)] for number in range(20)}
+    with tempfile.TemporaryDirectory() as home:
+        env = {**env, "HOME": home}
+        settings = pathlib.Path(home) / ".charla" / "settings.json"
+        settings.parent.mkdir()
+        settings.write_text(json.dumps({"mcpServers": servers}))
+        with Server(release / "charla-testkit", {"otherwise": "repeat", "replies": ["Hello there."]}) as server:
+            env["OPENAI_BASE_URL"] = server.url + "/v1"
+            terminal = {**env, "TERM": "xterm-256color"}
+            first, memory = min(first_answer(charla, terminal, home, "Hello there.") for _ in range(runs))
+            good = limit("first answer, 20 dead servers", first, 0.2, memory, None)
+            answers = [timed(measure, [charla, "-m", "openai/bench", "-p", "hello"], env, b"Hello there.") for _ in range(runs)]
+            seconds, memory = min(answers)
+            good &= limit("one-shot hello, 20 dead servers", seconds, 0.2, memory, None)
+    return good
+
+
 def plant(folder, files):
     """A tree of so many files, one of them to be found."""
     for number in range(files // 100):
@@ -369,6 +395,7 @@ def main(words=None):
         good &= sessions(release, measure, env, home)
         good &= long_conversation(release, measure, env, home)
         good &= interactive(release, measure, env, home, options.quick)
+        good &= dead_servers(release, measure, env, max(runs // 5, 3))
     size = charla.stat().st_size / 1_048_576
     FIGURES.append({"name": "the program on disk", "size": size, "room": 25, "good": size < 25})
     print(f"binary: {size:.1f} MB (budget 25 MB) {'ok' if size < 25 else 'OVER'}")

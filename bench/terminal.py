@@ -89,6 +89,16 @@ def completion(charla, env, folder):
     return seconds
 
 
+def first_answer(charla, env, home, answer):
+    """Seconds from the start to the answer of a prompt that is typed at the first frame, and resident kilobytes."""
+    terminal = Terminal([charla, "-m", "openai/bench"], env, home)
+    terminal.wait_for("›")
+    terminal.press("go\r")
+    seconds, memory = terminal.wait_for(answer), terminal.memory()
+    terminal.leave()
+    return seconds, memory
+
+
 def at_the_prompt(charla, env, home, seconds):
     """Seconds to the first frame, resident kilobytes, and ticks of CPU while nothing happens."""
     terminal = Terminal([charla, "-m", "openai/bench"], env, home)

@@ -1,9 +1,9 @@
-//! Commands behind a `/` that make sense in an editor, and those that users write.
+//! Commands behind a `/` that make sense in an editor, those that users write, and prompts of MCP servers.
 
 use std::time::Duration;
 
-use charla::custom_command::{CustomCommand, Piece};
-use charla::session::init_prompt;
+use charla::custom_command::Piece;
+use charla::session::{expand_server_prompt, init_prompt, server_prompt, server_prompts};
 use charla_proto::{Command, CompressionReport, Reply, RevertSelection, SessionEvent, TurnEvent};
 use serde_json::{Value, json};
 
@@ -31,13 +31,22 @@ pub(crate) enum Done {
     Prompt(Vec<Piece>),
 }
 
-/// The commands, as the editor lists them.
-pub(crate) fn list(custom: &[CustomCommand]) -> Value {
+/// The commands, as the editor lists them: with the prompts of those servers that have started.
+pub(crate) fn list(session: &EditorSession) -> Value {
+    let custom = &session.custom;
     let own = OWN.iter().map(|(name, about)| json!({"name": name, "description": about}));
     let custom = custom.iter().map(|command| {
         json!({"name": command.name, "description": command.description, "input": {"hint": "what for"}})
     });
-    own.chain(custom).collect()
+    let prompts = session.opened.servers().map(server_prompts).unwrap_or_default();
+    let is_free = |name: &str| session.custom.iter().all(|command| command.name != name);
+    let prompts = prompts.into_iter().filter(|(name, _)| is_free(name)).map(|(name, prompt)| {
+        let listed = &prompt.prompt;
+        let takes: Vec<String> = listed.arguments.iter().map(|one| format!("--{}=…", one.name)).collect();
+        let input = (!takes.is_empty()).then(|| json!({"hint": takes.join(" ")}));
+        json!({"name": name, "description": listed.description, "input": input})
+    });
+    own.chain(custom).chain(prompts).collect()
 }
 
 /// Does what these words ask for, where they are a command.
@@ -57,9 +66,21 @@ pub(crate) async fn run(session: &EditorSession, words: &str) -> Option<Done> {
             Reply::Refused(refusal) => refusal.to_string(),
             _ => "Instruction files, rules and tools were read again.".to_owned(),
         },
-        _ => return None,
+        _ => return of_server(session, name, arguments.trim()).await,
     };
     Some(Done::Told(words))
+}
+
+/// The prompt of a server of this name.
+async fn of_server(session: &EditorSession, name: &str, arguments: &str) -> Option<Done> {
+    let servers = session.opened.servers()?;
+    // What prompts there are is known once the servers have started.
+    servers.settled().await;
+    let prompt = server_prompt(servers, name)?;
+    Some(match expand_server_prompt(servers, &prompt, arguments).await {
+        Ok(filled) => Done::Prompt(vec![Piece::Text(filled.text)]),
+        Err(refusal) => Done::Told(format!("/{name} is not said: {refusal}")),
+    })
 }
 
 async fn compressed(session: &EditorSession, command: Command) -> String {

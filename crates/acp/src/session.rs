@@ -77,17 +77,34 @@ impl EditorSession {
             // The session may have ended meanwhile.
             let _ = known.send(());
         }
-        let commands = commands::list(&self.custom);
-        let update = json!({"sessionUpdate": "available_commands_update", "availableCommands": commands});
-        self.updates.send(update).await;
+        self.tell_commands().await;
         if self.opened.is_open && work.has(self.id()) {
             // Refused where somebody else was quicker.
             self.opened.send(Command::Continue, ME).await;
         }
+        tokio::join!(self.tell_models(), self.tell_prompts());
+    }
+
+    async fn tell_commands(&self) {
+        let commands = commands::list(self);
+        let update = json!({"sessionUpdate": "available_commands_update", "availableCommands": commands});
+        self.updates.send(update).await;
+    }
+
+    async fn tell_models(&self) {
         if self.options.find_models(&self.settings, &self.environment).await {
             let options = self.options.all();
             let update = json!({"sessionUpdate": "config_option_update", "configOptions": options});
             self.updates.send(update).await;
+        }
+    }
+
+    /// The prompts of MCP servers are commands, too, once the servers have started.
+    async fn tell_prompts(&self) {
+        let Some(servers) = self.opened.servers() else { return };
+        servers.settled().await;
+        if !servers.prompts().is_empty() {
+            self.tell_commands().await;
         }
     }
 

@@ -1,6 +1,7 @@
 //! Extensions: what they bring, the question whether to go on, and what came of it. Scripts know some of the words.
 
 use charla::extensions::{Candidate, Consent, Extension, Extensions, Origin};
+use charla::trust::TrustedFolders;
 use charla::{Charla, Failure, Notices};
 use charla_proto::text::one_line;
 use serde_json::{Value, json};
@@ -50,7 +51,12 @@ pub fn run(work: ExtensionWork, charla: &Charla, printer: &mut Printer) -> Resul
         Failure::config("there is no home directory to keep extensions in").with_hint("set CHARLA_HOME")
     })?;
     match work {
-        ExtensionWork::Install { source, agreed } => install(&extensions, &source, agreed, printer),
+        ExtensionWork::Install { source, agreed } => {
+            if !agreed {
+                ask_for_trust(charla, &extensions, &source, printer)?;
+            }
+            install(&extensions, &source, agreed, printer)
+        }
         ExtensionWork::List { json } => list(&extensions, json, printer),
         ExtensionWork::Enable { name, enabled } => {
             extensions.enable(&name, enabled)?;
@@ -70,6 +76,38 @@ pub fn run(work: ExtensionWork, charla: &Charla, printer: &mut Printer) -> Resul
             printer.words(&format!("Extension \"{name}\" successfully uninstalled.\n"))
         }
     }
+}
+
+/// Asks about the folders that an installation has to do with, where the user's settings of Gemini CLI want that.
+fn ask_for_trust(
+    charla: &Charla,
+    extensions: &Extensions<'_>,
+    source: &str,
+    printer: &mut Printer,
+) -> Result<(), Failure> {
+    let Some(folders) = TrustedFolders::of(charla.environment()) else { return Ok(()) };
+    if let Some(folder) = extensions.source_folder(source) {
+        let shown = one_line(&folder.to_string_lossy());
+        if !folders.trusts(&folder)? {
+            printer.words(&format!("The folder \"{shown}\" is not trusted.\n"))?;
+            if !agreed_to("Do you want to trust this folder and continue with the installation? [y/N]: ", printer)? {
+                let why = format!("Installation aborted: the folder \"{shown}\" is not trusted.");
+                return Err(Failure::input(why));
+            }
+            folders.trust(&folder)?;
+        }
+    }
+    let workspace = &charla.environment().directory;
+    if !folders.trusts(workspace)? {
+        let shown = one_line(&workspace.to_string_lossy());
+        printer.words(&format!("The workspace \"{shown}\" is not trusted.\n"))?;
+        if !agreed_to("Do you want to trust this workspace to install extensions? [y/N]: ", printer)? {
+            let why = format!("Installation aborted: the workspace \"{shown}\" is not trusted.");
+            return Err(Failure::input(why));
+        }
+        folders.trust(workspace)?;
+    }
+    Ok(())
 }
 
 fn install(
@@ -126,14 +164,10 @@ fn agree(
     for line in shown(&candidate.consent, &candidate.left_out).into_iter().chain(self::changes(changes)) {
         printer.words(&format!("{line}\n"))?;
     }
-    printer.flush()?;
-    if agreed {
+    if agreed || agreed_to("Do you want to continue? [y/N]: ", printer)? {
         return Ok(());
     }
-    match agreed_to("Do you want to continue? [y/N]: ", printer)? {
-        true => Ok(()),
-        false => Err(Failure::input(otherwise).with_hint("`--consent` agrees without being asked")),
-    }
+    Err(Failure::input(otherwise).with_hint("`--consent` agrees without being asked"))
 }
 
 /// What of an extension changed, below a title.
@@ -182,12 +216,14 @@ pub fn in_words(extension: &Extension) -> String {
     format!("{name} (v{version}) - {state}, from {from}\n")
 }
 
-/// An extension in a conversation, in the words that scripts know; `newer` says that there is a newer one where it came from.
-pub fn standing(extension: &Extension, newer: bool) -> String {
-    let state = match (extension.enabled, newer) {
-        (false, _) => "disabled",
-        (true, false) => "active",
-        (true, true) => "active (update available)",
+/// An extension in a conversation, in the words that scripts know; `newer` says that there is a newer one where it came from,
+/// `updated` that it was updated meanwhile.
+pub fn standing(extension: &Extension, newer: bool, updated: bool) -> String {
+    let state = match (extension.enabled, newer, updated) {
+        (false, ..) => "disabled",
+        (true, true, _) => "active (update available)",
+        (true, false, true) => "active (updated)",
+        (true, false, false) => "active",
     };
     let (name, version) = (&extension.manifest.name, &extension.manifest.version);
     format!("{name} (v{version}) - {state}, from {}", one_line(&extension.source.to_string()))

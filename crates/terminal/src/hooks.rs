@@ -16,11 +16,13 @@ pub fn in_words(hooks: &[(Hook, HookStanding)]) -> Vec<String> {
         };
         let matcher = hook.matcher.as_deref().filter(|matcher| !matcher.is_empty());
         let matcher = matcher.map(|matcher| format!(" [{}]", one_line(matcher))).unwrap_or_default();
+        let unreadable =
+            if hook.unreadable_matcher { " (for every tool: its matcher is not understood)" } else { "" };
         let command = match hook.name == hook.command {
             true => one_line(&hook.command),
             false => format!("{}: {}", one_line(&hook.name), one_line(&hook.command)),
         };
-        format!("{}{matcher} {command}  {}{about}", hook.event, one_line(&hook.source))
+        format!("{}{matcher} {command}  {}{unreadable}{about}", hook.event, one_line(&hook.source))
     };
     hooks.iter().map(line).collect()
 }

@@ -46,6 +46,7 @@ impl Lines {
 
 /// Puts a question; true for a yes and nothing else. Blocks until a line is typed.
 pub fn agreed_to(question: &str, printer: &mut Printer) -> Result<bool, Failure> {
+    printer.flush()?;
     printer.aside(question);
     let mut answer = String::new();
     let unread = |error| Failure::input(format!("cannot read the answer: {error}"));

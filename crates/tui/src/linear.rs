@@ -20,7 +20,7 @@ use charla_terminal::printer::Printer;
 use charla_terminal::signals::Interrupts;
 
 use crate::app::{Choice, Ending, ME, Reason};
-use crate::commands::{Errand, Exports, Found, Linear, linear, parse};
+use crate::commands::{Errand, Exports, Found, Linear, Updated, linear, parse};
 use crate::picker::Picker;
 use crate::transcript::files_in_words;
 use set_up::SetUp;
@@ -88,8 +88,8 @@ async fn open(
     let session = source.open(&settings, request, Box::new(printer.another())).await?;
     let how = if begins_anew { "type a prompt" } else { "the conversation goes on; type a prompt" };
     printer.note(&format!("{}: {how}, /help lists commands, /quit or Ctrl-D leaves", session.model));
-    let exports = Exports::default();
-    Ok(Talk { session, charla, rule_files, me, settings, interrupts, lines, exports, opening })
+    let (exports, updated) = (Exports::default(), Updated::default());
+    Ok(Talk { session, charla, rule_files, me, settings, interrupts, lines, exports, updated, opening })
 }
 
 /// A conversation.
@@ -105,6 +105,8 @@ struct Talk {
     lines: Lines,
     /// What was written by `/export`.
     exports: Exports,
+    /// Extensions that were updated.
+    updated: Updated,
     /// What is said first.
     opening: Option<String>,
 }
@@ -227,6 +229,7 @@ impl Talk {
             settings: self.settings.clone(),
             session: Some((self.session.handle.clone(), self.session.id.clone())),
             exports: self.exports.clone(),
+            updated: self.updated.clone(),
         }
     }
 

@@ -201,8 +201,11 @@ impl Checkup {
         };
         self.noted("hooks", &notices);
         for (hook, standing) in &found {
-            let health = if *standing == HookStanding::Untrusted { Health::Note } else { Health::Ok };
-            self.add("hook", health, format!("{} {}: {}", hook.event, hook.name, standing.name()));
+            let is_noted = *standing == HookStanding::Untrusted || hook.unreadable_matcher;
+            let health = if is_noted { Health::Note } else { Health::Ok };
+            let every =
+                if hook.unreadable_matcher { ", for every tool: its matcher is not understood" } else { "" };
+            self.add("hook", health, format!("{} {}: {}{every}", hook.event, hook.name, standing.name()));
         }
     }
 }

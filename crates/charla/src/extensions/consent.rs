@@ -81,6 +81,16 @@ impl Consent {
         [only('-', &old, &new), only('+', &new, &old), texts.collect()].concat()
     }
 
+    /// True when it says the same as an earlier one, but for places of remote servers on the hosts where they were.
+    pub(super) fn is_like(&self, before: &Consent) -> bool {
+        let (old, new) = (before.items(), self.items());
+        let same = |((title, item), (of, was)): (&(&str, &str), &(&str, &str))| {
+            let stays = remote_host(item).is_some_and(|host| remote_host(was) == Some(host));
+            title == of && (item == was || stays)
+        };
+        self.texts == before.texts && new.len() == old.len() && new.iter().zip(&old).all(same)
+    }
+
     /// Each item below the title that it stands under.
     fn items(&self) -> Vec<(&str, &str)> {
         let mut title = "";
@@ -151,6 +161,20 @@ fn server(name: &str, settings: &Value) -> String {
         }
     }
     line
+}
+
+/// What stays of the line of a remote server that goes to another place of its host: its name, the scheme, the host, and what it
+/// is given. Nothing where the host is not plain to see.
+fn remote_host(item: &str) -> Option<[&str; 4]> {
+    let (name, rest) = item.split_once(" (remote): ")?;
+    let (address, given) = rest.split_once(';').unwrap_or((rest, ""));
+    let (scheme, place) = address.split_once("://")?;
+    let authority = place.split(['/', '?', '#']).next()?;
+    let host = authority.split(':').next().filter(|host| !host.is_empty())?;
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || ".-:".contains(letter);
+    // A program by the name of a server has blanks in its line.
+    let is_plain = authority.chars().all(is_plain) && !address.contains(char::is_whitespace);
+    is_plain.then_some([name, scheme, host, given])
 }
 
 /// Each hook with its whole command.

@@ -1,6 +1,6 @@
 //! Installs and updates extensions. What is shown, agreed to and installed is one copy, which nobody else can change.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use tempfile::TempDir;
 
@@ -25,15 +25,19 @@ pub struct Candidate {
 }
 
 impl Extensions<'_> {
+    /// The folder that a source names, whatever links lead there; nothing for one that is no folder.
+    pub fn source_folder(&self, source: &str) -> Option<PathBuf> {
+        let folder = self.environment.expand(source, &self.environment.directory);
+        folder.canonicalize().ok().filter(|real| real.is_dir())
+    }
+
     /// Copies the extension in a folder, or in a repository, to be looked at. Nothing is installed yet.
     pub fn candidate(&self, source: &str) -> Result<Candidate, Failure> {
-        let folder = self.environment.expand(source, &self.environment.directory);
-        let source = match folder.canonicalize() {
-            Ok(real) if real.is_dir() => {
-                Source { origin: Origin::Local, place: real.to_string_lossy().into_owned() }
-            }
-            _ if fetching::is_address(source) => Source { origin: Origin::Git, place: source.to_owned() },
-            _ => {
+        let source = match self.source_folder(source) {
+            Some(real) => Source { origin: Origin::Local, place: real.to_string_lossy().into_owned() },
+            None if fetching::is_address(source) => Source { origin: Origin::Git, place: source.to_owned() },
+            None => {
+                let folder = self.environment.expand(source, &self.environment.directory);
                 return Err(Failure::input(format!("{} is no folder", folder.display()))
                     .with_hint("name a folder, or the address of a git repository"));
             }
@@ -112,5 +116,11 @@ impl Extension {
     /// True when a candidate brings something else than was agreed to.
     pub fn agrees_to_other_than(&self, candidate: &Candidate) -> bool {
         self.agreed != candidate.consent.hash()
+    }
+
+    /// True when a candidate brings what was agreed to, but for places of remote servers on the hosts where they were.
+    pub fn agrees_in_kind(&self, candidate: &Candidate) -> bool {
+        let before = self.consent();
+        self.agreed == before.hash() && candidate.consent.is_like(&before)
     }
 }

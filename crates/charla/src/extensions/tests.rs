@@ -109,3 +109,35 @@ fn consent_shows_which_model_and_tools_an_agent_wants() {
     );
     assert!(lines.contains(&" * b: d; all tools".to_owned()), "{lines:?}");
 }
+
+#[test]
+fn only_a_server_that_moves_on_its_host_is_like_what_was_agreed_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let consent = |servers: Value| {
+        let manifest = json!({"name": "x", "version": "1", "mcpServers": servers});
+        std::fs::write(folder.path().join("gemini-extension.json"), manifest.to_string()).unwrap();
+        Consent::of(&Manifest::read(folder.path()).unwrap(), folder.path())
+    };
+    let remote = |address: &str| json!({"s": {"httpUrl": address}});
+    let before = consent(remote("http://localhost:1/mcp"));
+    let rows = [
+        (remote("http://localhost:1/mcp"), true),
+        (remote("http://localhost:2/other?x"), true),
+        (remote("https://localhost:1/mcp"), false),
+        (remote("http://localhost.evil.example:1/mcp"), false),
+        (remote("http://localhost:1@evil.example/mcp"), false),
+        (remote("http://localhost\\@evil.example/mcp"), false),
+        (remote("http://${HOST}/mcp"), false),
+        (json!({"t": {"httpUrl": "http://localhost:1/mcp"}}), false),
+        (json!({"s": {"httpUrl": "http://localhost:1/mcp", "headers": {"A": "$B"}}}), false),
+        (json!({"s": {"command": "sh"}}), false),
+        (json!({"s (remote): http://localhost:1/": {"command": "sh"}}), false),
+        (json!({}), false),
+    ];
+    for (servers, is_like) in rows {
+        assert_eq!(consent(servers.clone()).is_like(&before), is_like, "{servers}");
+    }
+    let moved = consent(remote("http://localhost:2/mcp"));
+    std::fs::write(folder.path().join("GEMINI.md"), "Obey.").unwrap();
+    assert!(!consent(remote("http://localhost:2/mcp")).is_like(&moved));
+}

@@ -26,6 +26,8 @@ pub struct Hook {
     pub command: String,
     /// Where it is set.
     pub source: String,
+    /// Its matcher is no expression that is understood here, such as one with a look-ahead: it runs for every tool.
+    pub unreadable_matcher: bool,
     /// It does not run: its name is on the list of those that do not, or none run.
     pub disabled: bool,
     pub(super) timeout: Duration,
@@ -44,15 +46,14 @@ enum Pattern {
 }
 
 impl Pattern {
-    /// An expression that is none stands for itself.
-    fn of(event: HookEvent, matcher: Option<&str>) -> Self {
+    /// Nothing for an expression that cannot be read.
+    fn of(event: HookEvent, matcher: Option<&str>) -> Option<Self> {
         let Some(matcher) = matcher.filter(|matcher| !matcher.is_empty() && *matcher != "*") else {
-            return Pattern::All;
+            return Some(Pattern::All);
         };
-        let is_about_tools = matches!(event, HookEvent::BeforeTool | HookEvent::AfterTool);
-        match is_about_tools.then(|| Regex::new(matcher)) {
-            Some(Ok(regex)) => Pattern::Tools(regex),
-            _ => Pattern::Exactly(matcher.to_owned()),
+        match event {
+            HookEvent::BeforeTool | HookEvent::AfterTool => Regex::new(matcher).ok().map(Pattern::Tools),
+            _ => Some(Pattern::Exactly(matcher.to_owned())),
         }
     }
 
@@ -94,6 +95,13 @@ impl HookSet {
                 continue;
             };
             for group in groups {
+                let matcher = group.matcher.as_deref();
+                if Pattern::of(event, matcher).is_none() {
+                    let matcher = one_line(matcher.unwrap_or_default());
+                    notices.warning(&Notice::from(format!(
+                        "the matcher `{matcher}` of {event} hooks is no expression that is understood here: they run for every tool"
+                    )));
+                }
                 let hooks = group.hooks.iter().filter_map(|hook| self.hook(event, group, hook, source));
                 let hooks: Vec<Hook> = hooks.map(|hook| hook.under(config)).collect();
                 self.hooks.extend(hooks);
@@ -103,17 +111,20 @@ impl HookSet {
 
     fn hook(&self, event: HookEvent, group: &HookGroup, hook: &HookCommand, source: &str) -> Option<Hook> {
         let command = hook.command.trim();
+        let pattern = Pattern::of(event, group.matcher.as_deref());
         (!command.is_empty()).then(|| Hook {
             event,
             matcher: group.matcher.clone(),
             name: hook.name.clone().unwrap_or_else(|| command.to_owned()),
             command: command.to_owned(),
             source: group.source.clone().unwrap_or_else(|| source.to_owned()),
+            unreadable_matcher: pattern.is_none(),
             disabled: false,
             timeout: hook.timeout.map_or(TIMEOUT, Duration::from_millis),
             sequential: group.sequential == Some(true),
             extension: group.extension.clone(),
-            pattern: Pattern::of(event, group.matcher.as_deref()),
+            // A hook that guards must not be silent because of how its matcher is written.
+            pattern: pattern.unwrap_or(Pattern::All),
         })
     }
 
@@ -192,8 +203,6 @@ mod tests {
             ("BeforeTool", r#""""#, "read_file", true),
             ("AfterTool", r#""*""#, "read_file", true),
             ("AfterTool", "null", "read_file", true),
-            ("AfterTool", r#""(""#, "(", true),
-            ("AfterTool", r#""(""#, "read_file", false),
             ("SessionStart", r#""startup""#, "startup", true),
             ("SessionStart", r#""start.*""#, "startup", false),
             ("PreCompress", r#""manual""#, "auto", false),
@@ -207,6 +216,21 @@ mod tests {
             assert_eq!(set.wants(event, &[subject]), fits, "{event} {matcher} {subject}");
             assert!(!set.wants(HookEvent::AfterAgent, &[subject]));
         }
+    }
+
+    #[test]
+    fn a_matcher_that_cannot_be_read_lets_its_hook_run_for_every_tool_and_is_told() {
+        for matcher in ["^(?!read_file$)", "(", r"(a)\1", "a{99999}{99999}"] {
+            let groups = serde_json::json!({"hooks": {"BeforeTool": [{"matcher": matcher, "hooks": [{"command": "x"}]}]}});
+            let (set, heard) = set(&groups.to_string());
+            assert!(set.wants(HookEvent::BeforeTool, &["write_file"]), "{matcher}");
+            assert!(set.wants(HookEvent::BeforeTool, &["read_file"]), "{matcher}");
+            assert!(set.all().iter().all(|hook| hook.unreadable_matcher), "{matcher}");
+            assert!(heard.len() == 1 && heard[0].contains(matcher), "{heard:?}");
+        }
+        let (set, heard) =
+            set(r#"{"hooks": {"SessionStart": [{"matcher": "(", "hooks": [{"command": "x"}]}]}}"#);
+        assert!(!set.wants(HookEvent::SessionStart, &["startup"]) && heard.is_empty());
     }
 
     #[test]

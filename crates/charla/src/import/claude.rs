@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::Value;
 
-use super::{Finding, command, file, server};
+use super::{Finding, command, file, server, setting};
 use crate::hint::Hint;
 use crate::notices::Notice;
 
@@ -30,8 +30,29 @@ pub(super) fn find(home: &Path, keys: bool) -> Vec<Finding> {
         findings.push(Finding::Instructions { reference: "~/.claude/CLAUDE.md".to_owned() });
     }
     if let Some(settings) = file::json(&folder.join("settings.json"), &mut findings) {
-        findings.extend(settings.as_object().into_iter().flatten().map(|(key, _)| Finding::setting(key)));
+        for (key, value) in settings.as_object().into_iter().flatten() {
+            self::setting(key, value, &mut findings);
+        }
     }
     command::markdown(&folder.join("commands"), &mut findings);
     findings
+}
+
+fn setting(key: &str, value: &Value, findings: &mut Vec<Finding>) {
+    match (key, value) {
+        // Its short names mean another model from time to time.
+        ("model", Value::String(name)) if name.starts_with("claude-") => {
+            findings.push(setting::model(key, "anthropic", value));
+        }
+        ("permissions", Value::Object(permissions)) => {
+            for (name, value) in permissions {
+                let key = format!("permissions.{name}");
+                findings.push(match name.as_str() {
+                    "defaultMode" => setting::mode(&key, value),
+                    _ => Finding::setting(&key),
+                });
+            }
+        }
+        _ => findings.push(Finding::setting(key)),
+    }
 }

@@ -2,9 +2,10 @@
 
 use std::path::Path;
 
+use charla_providers::catalog;
 use serde_json::{Map, Value, json};
 
-use super::{Finding, command, file, server};
+use super::{Finding, command, file, server, setting};
 
 pub(super) fn find(home: &Path, keys: bool) -> Vec<Finding> {
     let mut findings = Vec::new();
@@ -40,8 +41,15 @@ fn settings(config: &Map<String, Value>, keys: bool, findings: &mut Vec<Finding>
         servers.values_mut().for_each(translate);
     }
     server::servers(config.get("mcp_servers"), keys, findings);
-    for key in config.keys().filter(|key| *key != "mcp_servers") {
-        findings.push(Finding::setting(key));
+    let provider = config.get("model_provider").map_or(Some("openai"), Value::as_str).unwrap_or_default();
+    for (key, value) in config.iter().filter(|(key, _)| *key != "mcp_servers") {
+        findings.push(match key.as_str() {
+            "model" => setting::model(key, provider, value),
+            // It says where the model is asked, and came along with it.
+            "model_provider" if catalog::provider(provider).is_some() => continue,
+            "approval_policy" => setting::mode(key, value),
+            _ => Finding::setting(key),
+        });
     }
 }
 

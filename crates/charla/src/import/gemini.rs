@@ -2,7 +2,9 @@
 
 use std::path::Path;
 
-use super::{Finding, command, file, server};
+use serde_json::Value;
+
+use super::{Finding, command, file, server, setting};
 
 /// What Gemini CLI left: Charla reads it where it is, but for the instructions.
 pub(super) fn find(home: &Path) -> Vec<Finding> {
@@ -23,8 +25,8 @@ pub(super) fn find_qwen(home: &Path, keys: bool) -> Vec<Finding> {
     let folder = home.join(".qwen");
     if let Some(settings) = file::json(&folder.join("settings.json"), &mut findings) {
         server::servers(settings.get("mcpServers"), keys, &mut findings);
-        let others = settings.as_object().into_iter().flatten().map(|(key, _)| key);
-        findings.extend(others.filter(|key| *key != "mcpServers").map(|key| Finding::setting(key)));
+        let others = settings.as_object().into_iter().flatten().filter(|(key, _)| *key != "mcpServers");
+        others.for_each(|(key, value)| qwen_setting(key, value, &mut findings));
     }
     instructions(home, "QWEN.md", ".qwen", &mut findings);
     command::toml(&folder.join("commands"), &mut findings);
@@ -33,6 +35,27 @@ pub(super) fn find_qwen(home: &Path, keys: bool) -> Vec<Finding> {
         findings.extend(qwen_keys(&text));
     }
     findings
+}
+
+/// A setting, each key of a section by itself where one of them is taken.
+fn qwen_setting(key: &str, value: &Value, findings: &mut Vec<Finding>) {
+    let taken = match key {
+        "model" => "name",
+        "tools" => "approvalMode",
+        _ => return findings.push(Finding::setting(key)),
+    };
+    let Some(section) = value.as_object() else { return findings.push(Finding::setting(key)) };
+    for (name, value) in section {
+        let whole = format!("{key}.{name}");
+        findings.push(match (name == taken, key) {
+            // Other models are behind an address that is kept elsewhere.
+            (true, "model") if value.as_str().is_some_and(|model| model.starts_with("qwen")) => {
+                setting::model(&whole, "qwen", value)
+            }
+            (true, "tools") => setting::mode(&whole, value),
+            _ => Finding::setting(&whole),
+        });
+    }
 }
 
 /// The keys in a file of variables. What `OPENAI_API_KEY` is for, the address beside it says.

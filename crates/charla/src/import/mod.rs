@@ -11,7 +11,9 @@ mod file;
 mod gemini;
 mod opencode;
 mod server;
+mod session_log;
 mod sessions;
+mod setting;
 mod story;
 mod take;
 
@@ -110,6 +112,8 @@ enum Finding {
     Command { name: String, text: String },
     /// The key of a provider.
     Key { provider: String, key: String },
+    /// A setting that means the same here; of a model, whose key it needs.
+    Setting { what: String, key: [&'static str; 2], value: Value, provider: Option<String> },
     /// Something that is not taken, and why.
     Left { what: String, why: String },
     /// Something that is not taken, why, and what to do about it.
@@ -141,13 +145,15 @@ pub async fn import(request: &ImportRequest, charla: &Charla) -> Result<ImportRe
     let home = home.ok_or_else(|| Failure::config("there is no home directory to look into"))?;
     let mut taker = Taker::new(request, environment)?;
     for program in &request.from {
-        let findings = match program {
+        let mut findings = match program {
             Program::Gemini => gemini::find(&home),
             Program::Qwen => gemini::find_qwen(&home, request.keys),
             Program::Claude => claude::find(&home, request.keys),
             Program::Codex => codex::find(&home, request.keys),
             Program::Opencode => opencode::find(&home, environment, request.keys),
         };
+        // Whether a model can answer is known once the keys are there.
+        findings.sort_by_key(|finding| matches!(finding, Finding::Setting { .. }));
         for finding in findings {
             taker.take(program.name(), finding)?;
         }

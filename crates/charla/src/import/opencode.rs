@@ -4,7 +4,7 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::{Finding, command, file, server};
+use super::{Finding, command, file, server, setting};
 use crate::environment::Environment;
 
 pub(super) fn find(home: &Path, environment: &Environment, keys: bool) -> Vec<Finding> {
@@ -27,7 +27,13 @@ pub(super) fn find(home: &Path, environment: &Environment, keys: bool) -> Vec<Fi
         }
         let others = config.as_object().into_iter().flatten().map(|(key, _)| key);
         let others = others.filter(|key| !["mcp", "$schema"].contains(&key.as_str()));
-        findings.extend(others.map(|key| Finding::setting(key)));
+        findings.extend(others.map(|key| match config.get(key).and_then(Value::as_str) {
+            Some(name) if key == "model" => match name.split_once('/') {
+                Some((provider, model)) => setting::model(key, provider, &json!(model)),
+                None => Finding::setting(key),
+            },
+            _ => Finding::setting(key),
+        }));
     }
     if let Ok(below) = folder.join("AGENTS.md").strip_prefix(home)
         && folder.join("AGENTS.md").is_file()

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
+use charla_providers::catalog;
 use secrecy::SecretString;
 use serde_json::Value;
 
@@ -18,7 +19,7 @@ use crate::mcp::{self, Scope};
 use crate::notices::Notice;
 use crate::private_file;
 use crate::session::Arrival;
-use crate::settings;
+use crate::settings::{self, Settings};
 use crate::trust::COMMANDS;
 
 const THERE: &str = "you have it already";
@@ -31,6 +32,10 @@ pub(super) struct Taker<'a> {
     /// The servers that are there, or were taken.
     servers: BTreeSet<String>,
     ring: KeyRing,
+    /// What holds beside what is taken.
+    settings: Settings,
+    /// Settings and keys that were taken.
+    taken: BTreeSet<String>,
     pub(super) report: ImportReport,
 }
 
@@ -40,8 +45,9 @@ impl<'a> Taker<'a> {
         let folder = environment.charla_home().ok_or_else(nowhere)?;
         let ring = Keys::new(environment).ring().ok_or_else(nowhere)?;
         let settings = settings::load(environment, Vec::new())?.settings;
-        let servers = settings.mcp_servers.into_keys().collect();
-        Ok(Self { request, environment, folder, servers, ring, report: ImportReport::default() })
+        let servers = settings.mcp_servers.keys().cloned().collect();
+        let (taken, report) = (BTreeSet::new(), ImportReport::default());
+        Ok(Self { request, environment, folder, servers, ring, settings, taken, report })
     }
 
     /// Takes a finding, or says why not. An error only where ours cannot be read or written.
@@ -58,6 +64,9 @@ impl<'a> Taker<'a> {
             }
             Finding::Command { name, text } => {
                 (format!("command {name}"), plain(self.command(&name, &text)?))
+            }
+            Finding::Setting { what, key, value, provider } => {
+                (what, plain(self.setting(key, &value, provider.as_deref())?))
             }
             Finding::Key { provider, key } => (format!("key for {provider}"), self.key(&provider, key)?),
         };
@@ -148,7 +157,43 @@ impl<'a> Taker<'a> {
         Ok(Ok(if is_renamed { format!("{shown}, which is /{known}") } else { shown }))
     }
 
-    fn key(&self, provider: &str, key: String) -> Result<Result<String, Notice>, Failure> {
+    /// Takes a setting over that is not set here. A model that nothing opens would only make the next start fail.
+    fn setting(
+        &mut self,
+        key: [&'static str; 2],
+        value: &Value,
+        provider: Option<&str>,
+    ) -> Result<Result<String, String>, Failure> {
+        let name = key.join(".");
+        let is_set = match key {
+            ["model", _] => self.settings.model.name.is_some(),
+            _ => self.settings.tools.approval_mode.is_some(),
+        };
+        if is_set || self.taken.contains(&name) {
+            return Ok(Err(format!("you have `{name}` already")));
+        }
+        if let Some(provider) = provider.filter(|provider| !self.is_open(provider)) {
+            return Ok(Err(format!("there is no key for {provider}, which it would need")));
+        }
+        let path = match self.request.dry_run {
+            true => self.folder.join("settings.json"),
+            false => settings::keep(self.environment, &key, value)?,
+        };
+        self.taken.insert(name);
+        Ok(Ok(self.shown(&path)))
+    }
+
+    /// There is a key for the provider, or it needs none.
+    fn is_open(&self, provider: &str) -> bool {
+        let source = self.settings.providers.get(provider).and_then(|one| one.api_key.as_ref());
+        let known = catalog::provider(provider);
+        let variables = known.map_or(&[][..], |known| known.key_env);
+        known.is_some_and(|known| known.local)
+            || self.taken.contains(&format!("key {provider}"))
+            || Keys::new(self.environment).is_configured(provider, source, variables)
+    }
+
+    fn key(&mut self, provider: &str, key: String) -> Result<Result<String, Notice>, Failure> {
         if !self.request.keys {
             return Ok(Err(Notice::with_hint("", Hint::TakeKeys)));
         }
@@ -158,6 +203,7 @@ impl<'a> Taker<'a> {
         if !self.request.dry_run {
             self.ring.set(provider, &SecretString::from(key))?;
         }
+        self.taken.insert(format!("key {provider}"));
         Ok(Ok(self.shown(&self.ring.path)))
     }
 

@@ -26,8 +26,8 @@ impl OpenSessions {
         folder: Option<PathBuf>,
         cancel: CancellationToken,
     ) -> Result<Arc<OpenedSession>, Failure> {
-        let request = OpenRequest { workspace: folder, overrides, cancel, ..OpenRequest::default() };
-        let session = Arc::new(charla.open(request, &mut Vec::<Notice>::new()).await?);
+        let request = OpenRequest { workspace: folder, overrides, ..OpenRequest::default() };
+        let session = open(charla, request, cancel).await?;
         self.0.lock().await.insert(session.id.clone(), (session.clone(), 1));
         Ok(session)
     }
@@ -51,10 +51,9 @@ impl OpenSessions {
             workspace: Some(folder),
             begin: Begin::Resume(id.clone()),
             overrides,
-            cancel,
             ..OpenRequest::default()
         };
-        let session = Arc::new(charla.open(request, &mut Vec::<Notice>::new()).await?);
+        let session = self::open(charla, request, cancel).await?;
         open.insert(id, (session.clone(), 1));
         Ok(session)
     }
@@ -76,4 +75,26 @@ impl OpenSessions {
             session.close().await;
         }
     }
+}
+
+/// Opens a session, as long as the call that wants it goes on. Later calls may speak in it, too: what is cancelled then is the
+/// prompt of a call, never the session's turn, whosever that is.
+async fn open(
+    charla: &Charla,
+    request: OpenRequest,
+    call: CancellationToken,
+) -> Result<Arc<OpenedSession>, Failure> {
+    let own = CancellationToken::new();
+    let request = OpenRequest { cancel: own.clone(), ..request };
+    let mut notices = Vec::<Notice>::new();
+    let mut opening = Box::pin(charla.open(request, &mut notices));
+    let opened = tokio::select! {
+        opened = &mut opening => return opened.map(Arc::new),
+        () = call.cancelled() => {
+            own.cancel();
+            opening.await
+        }
+    };
+    opened?.close().await;
+    Err(Failure::cancelled())
 }

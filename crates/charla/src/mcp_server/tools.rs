@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use charla_core::CancellationToken;
 use charla_core::session::Follower;
 use charla_proto::text::{middle, one_line};
-use charla_proto::{CancelTarget, Command, TurnEvent};
+use charla_proto::{CancelTarget, Command, Reply, TurnEvent};
 use serde_json::{Value, json};
 use tokio::task::{AbortHandle, JoinSet};
 
@@ -177,7 +177,7 @@ impl<'a> Call<'a> {
         let events = Follower::new(session.handle.subscribe());
         let id =
             session.prompt(text, &self.by).await.map_err(|refusal| Failure::system(refusal.to_string()))?;
-        let mut events = events.of_prompt(id);
+        let mut events = events.of_prompt(id.clone());
         let mut answer = String::new();
         let mut questions = Questions::default();
         let mut stopped = false;
@@ -186,7 +186,7 @@ impl<'a> Call<'a> {
                 event = events.next() => event,
                 () = self.cancel.cancelled(), if !stopped => {
                     stopped = true;
-                    session.send(Command::Cancel { target: CancelTarget::Mine }, &self.by).await;
+                    self.withdraw(session, id.clone()).await;
                     continue;
                 }
             };
@@ -215,6 +215,14 @@ impl<'a> Call<'a> {
                 | TurnEvent::ContextOverflow { error } => return Err(Failure::from(&error)),
                 _ => {}
             }
+        }
+    }
+
+    /// Takes the prompt back: as long as it waits, what runs is the turn of another call.
+    async fn withdraw(&self, session: &OpenedSession, prompt: String) {
+        let waiting = Command::Cancel { target: CancelTarget::Prompt(prompt) };
+        if let Reply::Refused(_) = session.send(waiting, &self.by).await {
+            session.send(Command::Cancel { target: CancelTarget::Mine }, &self.by).await;
         }
     }
 

@@ -51,11 +51,11 @@ pub(super) fn files(environment: &Environment) -> Vec<String> {
 /// How what a workspace brings for Gemini CLI stands. A user who has told Gemini CLI to trust every folder is not asked again
 /// about what is made for it.
 pub(crate) fn gemini_standing(standing: Standing, environment: &Environment) -> Standing {
-    if trusts_every_folder(environment) { Standing::Trusted } else { standing }
+    if folder_trust(environment) == Some(false) { Standing::Trusted } else { standing }
 }
 
-/// True when the user's own file says so. A workspace's word for itself counts for nothing.
-fn trusts_every_folder(environment: &Environment) -> bool {
+/// Whether folders are asked about, where the user's own file says so. A workspace's word for itself counts for nothing.
+pub(super) fn folder_trust(environment: &Environment) -> Option<bool> {
     #[derive(Default, Deserialize)]
     #[serde(default)]
     struct Whole {
@@ -71,10 +71,10 @@ fn trusts_every_folder(environment: &Environment) -> bool {
     struct FolderTrust {
         enabled: Option<bool>,
     }
-    let Some(path) = environment.gemini_home().map(|home| home.join("settings.json")) else { return false };
+    let path = environment.gemini_home()?.join("settings.json");
     let text = bounded::text(&path).unwrap_or_default();
     // What cannot be read trusts nobody.
     let whole: Whole =
         jsonc_parser::parse_to_serde_value(&text, &jsonc_parser::ParseOptions::default()).unwrap_or_default();
-    whole.security.folder_trust.enabled == Some(false)
+    whole.security.folder_trust.enabled
 }

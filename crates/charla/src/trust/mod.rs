@@ -4,6 +4,7 @@
 //! trusted setting names, such as a script, is not part of them.
 
 mod book;
+mod folders;
 mod gemini;
 mod instructing;
 mod told;
@@ -13,6 +14,7 @@ use std::path::{Path, PathBuf};
 
 pub use book::TrustBook;
 use charla_tools::owner::{Owners, belongs_to_another};
+pub use folders::TrustedFolders;
 pub(crate) use gemini::{GeminiFile, gemini_standing};
 use sha2::{Digest, Sha256};
 pub(crate) use told::is_new;

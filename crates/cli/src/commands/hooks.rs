@@ -18,7 +18,7 @@ pub fn run(command: &HooksCommand, charla: &Charla, printer: &mut Printer) -> Re
         let hooks = hooks.iter().map(|(hook, standing)| {
             json!({
                 "event": hook.event, "matcher": hook.matcher, "name": hook.name, "command": hook.command,
-                "source": hook.source, "standing": standing.name(),
+                "source": hook.source, "standing": standing.name(), "unreadableMatcher": hook.unreadable_matcher,
             })
         });
         return printer.result(&format!("{:#}\n", hooks.collect::<Value>()));

@@ -1,9 +1,11 @@
 //! Prompts, answers, thoughts, plans, modes, models, commands.
 
-use charla_testkit::{Reply, Script};
-use serde_json::json;
+use std::path::Path;
 
-use crate::editor::{edit, new, place, prompt, shell};
+use charla_testkit::{Reply, Script};
+use serde_json::{Value, json};
+
+use crate::editor::{Raw, edit, new, place, prompt, shell};
 use crate::place::server;
 
 #[test]
@@ -126,6 +128,65 @@ fn commands_do_what_they_say() {
     let requests = model.requests();
     assert_eq!(requests.len(), 3, "{seen:#?}");
     assert!(requests[2].body.to_string().contains("say hello after printed"), "{}", requests[2].body);
+}
+
+#[test]
+fn prompts_of_servers_are_commands() {
+    let model = server(Script::always(Reply::new().text("Said.")));
+    let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../mcp/tests/servers/server.py");
+    let servers = json!({"s": {"command": "python3", "args": [script, "plain"]}});
+    let settings = json!({"model": {"name": "openai/gpt-test"}, "mcpServers": servers});
+    let place = place(&model).settings(&settings.to_string());
+    let (mut client, session) = Raw::in_session(&place);
+    // They are told once the servers have started.
+    let greet = loop {
+        let update = client.wait_for("session/update")["params"]["update"].clone();
+        let commands = update["availableCommands"].as_array().cloned().unwrap_or_default();
+        if let Some(greet) = commands.into_iter().find(|one| one["name"] == "greet") {
+            break greet;
+        }
+    };
+    assert_eq!(
+        (&greet["description"], &greet["input"]["hint"]),
+        (&json!("Greets."), &json!("--who=… --how=…"))
+    );
+    client.prompt(3, &session, "/greet Ann");
+    assert_eq!(client.answer(3)["result"]["stopReason"], "end_turn");
+    let said = model.requests()[0].body.to_string();
+    assert!(said.contains("Greet Ann"), "{said}");
+    client.prompt(4, &session, "/greet");
+    let told = loop {
+        let update = client.wait_for("session/update")["params"]["update"].clone();
+        if update["sessionUpdate"] == "agent_message_chunk" {
+            break update["content"]["text"].as_str().unwrap().to_owned();
+        }
+    };
+    assert!(told.contains("`who` is missing"), "{told}");
+    client.answer(4);
+    assert_eq!(model.requests().len(), 1);
+    client.leave();
+}
+
+#[test]
+fn hooks_run_in_an_editor_as_everywhere() {
+    let write = Reply::new().call("write_file", json!({"file_path": "made", "content": "x"}));
+    let model = server(Script::new([write, "Done.".into()]));
+    let says = |answer: Value| json!([{"hooks": [{"command": format!("cat >> seen; echo '{answer}'")}]}]);
+    let settings = json!({
+        "model": {"name": "openai/gpt-test"}, "tools": {"approvalMode": "yolo"},
+        "hooks": {
+            "SessionStart": says(json!({"hookSpecificOutput": {"additionalContext": "the branch is main"}})),
+            "BeforeTool": says(json!({"decision": "deny", "reason": "not in an editor"})),
+        },
+    });
+    let place = place(&model).settings(&settings.to_string());
+    let seen = edit(&place, &json!({"answers": [], "steps": [new(&place), prompt("go")]}));
+    assert_eq!(place.read("made"), None, "{seen:#?}");
+    let requests = model.requests();
+    assert!(requests[0].body.to_string().contains("the branch is main"), "{}", requests[0].body);
+    assert!(requests[1].body.to_string().contains("not in an editor"), "{}", requests[1].body);
+    let inputs = place.read("seen").unwrap();
+    assert!(inputs.contains("SessionStart") && inputs.contains("BeforeTool"), "{inputs}");
 }
 
 #[test]

@@ -8,6 +8,7 @@ use charla_testkit::{Reply, Script};
 use serde_json::{Value, json};
 
 use crate::place::{Place, server};
+use crate::terminal::Terminal;
 
 /// Writes an extension with these files into a folder of the test's.
 fn extension(place: &Place, name: &str, manifest: &Value, files: &[(&str, &str)]) -> PathBuf {
@@ -315,6 +316,50 @@ fn a_link_is_installed_from_where_it_leads() {
     assert_eq!(place.run(&["extensions", "install", "--consent", text(&link)]).code, Some(0));
     let book = std::fs::read_to_string(place.home().join("extensions.json")).unwrap();
     assert!(book.contains(text(&real.canonicalize().unwrap())) && !book.contains("/link"), "{book}");
+}
+
+#[test]
+fn folders_are_asked_about_where_gemini_clis_settings_want_it_by_where_they_lead() {
+    let place = Place::new();
+    let home = place.home().parent().unwrap().to_owned();
+    std::fs::create_dir_all(home.join(".gemini")).unwrap();
+    let settings = json!({"security": {"folderTrust": {"enabled": true}}});
+    std::fs::write(home.join(".gemini/settings.json"), settings.to_string()).unwrap();
+    let real = extension(&place, "real", &plain("1"), &[]).canonicalize().unwrap();
+    let other = json!({"name": "other-extension", "version": "1"});
+    let other = extension(&place, "other", &other, &[]).canonicalize().unwrap();
+    let link = place.path().join("link");
+    symlink(&real, &link).unwrap();
+    let install = ["extensions", "install", text(&link)];
+    let mut terminal = Terminal::start(&place, &install);
+    for question in ["Do you want to trust this folder", "trust this workspace", "Do you want to continue"] {
+        terminal.wait_for(question);
+        terminal.type_in("y\r");
+    }
+    terminal.wait_for("installed successfully");
+    let trusted = || {
+        let text = std::fs::read_to_string(home.join(".gemini/trustedFolders.json")).unwrap();
+        serde_json::from_str::<Value>(&text).unwrap()
+    };
+    let work = place.work().canonicalize().unwrap();
+    assert_eq!(trusted(), json!({text(&real): "TRUST_FOLDER", text(&work): "TRUST_FOLDER"}));
+
+    // What was agreed to is the folder, not the link.
+    std::fs::remove_file(&link).unwrap();
+    symlink(&other, &link).unwrap();
+    let mut terminal = Terminal::start(&place, &install);
+    terminal.wait_for("Do you want to trust this folder");
+    terminal.type_in("n\r");
+    terminal.wait_for("Installation aborted");
+    assert_eq!(installed(&place), ["test-extension 1"]);
+    assert!(trusted().get(text(&other)).is_none());
+
+    // A folder that is trusted is not asked about, and whoever says nothing agrees to nothing.
+    assert_eq!(place.run(&["extensions", "uninstall", "test-extension"]).code, Some(0));
+    let run = place.run_with_input(&["extensions", "install", text(&real)], "y\n");
+    assert!(run.code == Some(0) && !run.err.contains("trust this"), "{}", run.err);
+    let run = place.run_with_input(&install, "");
+    assert!(run.code == Some(42) && run.err.contains("Installation aborted"), "{}", run.err);
 }
 
 #[test]

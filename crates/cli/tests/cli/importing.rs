@@ -91,7 +91,8 @@ fn what_others_left_is_taken_once_and_everything_is_told() {
         "left  claude: `allowed-tools` of the command git/review (",
         "left  claude: the value of Authorization for the MCP server docs (it looks like a secret: set the variable DOCS_AUTHORIZATION",
         "left  qwen: OPENAI_API_KEY in ~/.qwen/.env (it is for the server of OPENAI_BASE_URL",
-        "left  codex: setting model",
+        "left  codex: setting model (gpt-5) (there is no key for openai, which it would need)",
+        "left  claude: setting model (it has no counterpart that means the same here)",
         "left  qwen: MCP server off (it is switched off)",
         "left  qwen: MCP server github (you have a server of this name already)",
         "left  gemini: ~/.gemini/settings.json (Charla reads it where it is)",
@@ -119,6 +120,10 @@ fn what_others_left_is_taken_once_and_everything_is_told() {
     let told = place.run(&["prompt", "show", "-m", "openai/gpt-test"]).out;
     assert!(told.contains("Be brief.") && told.contains("Tests first."), "{told}");
 
+    // There is a key for the model by now.
+    let again = place.run(&["import"]);
+    assert!(again.out.contains("took  codex: setting model (gpt-5)"), "{}", again.out);
+    assert_eq!(again.out.matches("took").count(), 1, "{}", again.out);
     let again = place.run(&["import"]);
     assert!(!again.out.contains("took") && again.err.contains("nothing was taken"), "{}", again.out);
 }
@@ -162,6 +167,124 @@ fn keys_that_come_later_are_put_where_references_stand_that_nobody_changed() {
     let settings = settings(&place);
     assert!(settings.contains(&format!("Bearer {SECRET}")), "{settings}");
     assert!(settings.contains("\"$GITHUB_TOKEN\"") && settings.contains("\"bunx\""), "{settings}");
+}
+
+#[test]
+fn the_model_and_the_mode_come_along_where_they_mean_the_same_and_can_answer() {
+    let rows: [(&str, &str, &str, &[&str], Option<(&str, &str)>); 9] = [
+        (
+            ".codex/config.toml",
+            "model = \"gpt-5\"\napproval_policy = \"untrusted\"\nmodel_reasoning_effort = \"high\"\n",
+            "codex",
+            &[
+                "took  codex: setting model (gpt-5)",
+                "took  codex: setting approval_policy (default)",
+                "left  codex: setting model_reasoning_effort",
+            ],
+            Some(("openai/gpt-5", "default")),
+        ),
+        (
+            ".codex/config.toml",
+            "model = \"x\"\nmodel_provider = \"mine\"\napproval_policy = \"never\"\n",
+            "codex",
+            &[
+                "left  codex: setting model (it has",
+                "left  codex: setting model_provider",
+                "left  codex: setting approval_policy (what asks nobody",
+            ],
+            None,
+        ),
+        (
+            ".claude/settings.json",
+            r#"{"model": "claude-opus-4-1", "permissions": {"defaultMode": "acceptEdits", "allow": ["Bash"]}}"#,
+            "claude",
+            &[
+                "took  claude: setting model (claude-opus-4-1)",
+                "took  claude: setting permissions.defaultMode (auto_edit)",
+                "left  claude: setting permissions.allow",
+            ],
+            Some(("anthropic/claude-opus-4-1", "auto_edit")),
+        ),
+        (
+            ".claude/settings.json",
+            r#"{"model": "opus", "permissions": {"defaultMode": "bypassPermissions"}}"#,
+            "claude",
+            &[
+                "left  claude: setting model (it has",
+                "left  claude: setting permissions.defaultMode (what asks nobody",
+            ],
+            None,
+        ),
+        (
+            ".qwen/settings.json",
+            r#"{"model": {"name": "qwen3-coder-plus", "skipLoopDetection": true}, "tools": {"approvalMode": "plan"}}"#,
+            "qwen",
+            &[
+                "took  qwen: setting model.name (qwen3-coder-plus)",
+                "took  qwen: setting tools.approvalMode (plan)",
+                "left  qwen: setting model.skipLoopDetection",
+            ],
+            Some(("qwen/qwen3-coder-plus", "plan")),
+        ),
+        (
+            ".qwen/settings.json",
+            r#"{"model": {"name": "gpt-4o"}, "tools": {"approvalMode": "yolo"}}"#,
+            "qwen",
+            &[
+                "left  qwen: setting model.name (it has",
+                "left  qwen: setting tools.approvalMode (what asks nobody",
+            ],
+            None,
+        ),
+        (
+            ".config/opencode/opencode.json",
+            r#"{"model": "google/gemini-2.5-pro", "theme": "x"}"#,
+            "opencode",
+            &["took  opencode: setting model (gemini-2.5-pro)", "left  opencode: setting theme"],
+            Some(("gemini/gemini-2.5-pro", "")),
+        ),
+        (
+            ".config/opencode/opencode.json",
+            r#"{"model": "elsewhere/model"}"#,
+            "opencode",
+            &["left  opencode: setting model (it has"],
+            None,
+        ),
+        (
+            ".config/opencode/opencode.json",
+            r#"{"model": 7}"#,
+            "opencode",
+            &["left  opencode: setting model (it has"],
+            None,
+        ),
+    ];
+    for (file, text, program, told, set) in rows {
+        let place = ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "DASHSCOPE_API_KEY"]
+            .into_iter()
+            .fold(Place::new(), |place, name| place.variable(name, "key-1"));
+        write(&home_of(&place), file, text);
+        let would = place.run(&["import", "--dry-run", "--from", program]);
+        assert_eq!(settings(&place), "", "{text}");
+        let run = place.run(&["import", "--from", program]);
+        assert_eq!(run.out.replace("took  ", "would take  "), would.out, "{text}");
+        for told in told {
+            assert!(run.out.contains(told), "{told} is missing in\n{}{}", run.out, run.err);
+        }
+        let ours: Value = serde_json::from_str(&settings(&place)).unwrap_or_default();
+        let (model, mode) = set.unwrap_or_default();
+        assert_eq!(ours["model"]["name"].as_str().unwrap_or_default(), model, "{text}");
+        assert_eq!(ours["tools"]["approvalMode"].as_str().unwrap_or_default(), mode, "{text}");
+        assert!(!place.run(&["import", "--from", program]).out.contains("took"), "{text}");
+    }
+    // What is set stays, and a key that comes along opens its model.
+    let place = Place::new();
+    write(&home_of(&place), ".charla/settings.json", r#"{"tools": {"approvalMode": "plan"}}"#);
+    write(&home_of(&place), ".codex/config.toml", "model = \"gpt-5\"\napproval_policy = \"untrusted\"\n");
+    write(&home_of(&place), ".codex/auth.json", &json!({"OPENAI_API_KEY": SECRET}).to_string());
+    assert!(place.run(&["import"]).out.contains("there is no key for openai"));
+    let run = place.run(&["import", "--keys"]);
+    assert!(run.out.contains("took  codex: setting model (gpt-5)"), "{}", run.out);
+    assert!(run.out.contains("you have `tools.approvalMode` already"), "{}", run.out);
 }
 
 #[test]
@@ -254,6 +377,74 @@ fn an_old_conversation_of_gemini_cli_is_gone_on_with() {
     for said in ["What is in a.txt?", "forty-two", "read_file", "And then?"] {
         assert!(told.contains(said), "{said}: {told}");
     }
+}
+
+#[test]
+fn a_conversation_that_newer_versions_of_gemini_cli_log_is_gone_on_with_as_it_stood() {
+    let model = server(Script::always(Reply::new().text("Understood.")));
+    let place = Place::with_server(&model);
+    let id = "0b5bca2e-6f0c-4c2e-9d1a-4f4cf4b4a444";
+    let about = |id: &str, kind: &str| json!({"sessionId": id, "projectHash": "h", "startTime": "2026-01-01T00:00:00Z", "kind": kind});
+    let user = |id: &str, words: &str| json!({"id": id, "type": "user", "content": [{"text": words}]});
+    let asks = json!([{"text": "a hidden thought", "thought": true}, {"functionCall": {"id": "x", "name": "read_file", "args": {"file_path": "a.txt"}}}]);
+    let gave =
+        json!([{"functionResponse": {"id": "x", "name": "read_file", "response": {"output": "forty-two"}}}]);
+    let answer = |words: &str, calls: Value| json!({"id": "g", "type": "gemini", "content": words, "model": "gemini-test", "toolCalls": calls});
+    let called = |status: &str| json!([{"id": "y", "name": "list_directory", "args": {}, "status": status, "result": [{"functionResponse": {"id": "y", "response": {"output": "b.txt"}}}]}]);
+    let lines = [
+        about(id, "main"),
+        user("old", "a long story that was compressed"),
+        json!({"$set": {"lastUpdated": "2026-01-01T00:00:01Z"}}),
+        json!({"$set": {"messages": [
+            user("s", "<session_context>\nlinux, a hidden folder\n</session_context>"),
+            user("z", "the summary of it"),
+            {"id": "c", "type": "gemini", "content": asks},
+            {"id": "r", "type": "user", "content": gave},
+        ]}}),
+        user("q", "What else is there?"),
+        answer("", called("executing")),
+        answer("There is b.txt.", called("success")),
+        user("w", "a prompt that was taken back"),
+        json!({"id": "v", "type": "gemini", "content": "and its answer"}),
+        json!({"$rewindTo": "w"}),
+        user("l", "the last word"),
+    ];
+    let lines: Vec<String> = lines.iter().map(Value::to_string).collect();
+    let torn = format!("{}\n{{\"id\": \"t\", \"type\": \"user\", \"content\": \"torn", lines.join("\n"));
+    let chats = ".gemini/tmp/slug/chats";
+    write(&home_of(&place), ".gemini/tmp/slug/.project_root", &place.work().to_string_lossy());
+    write(&home_of(&place), &format!("{chats}/session-1.jsonl"), &torn);
+    // What an older version wrote of it before, and what an agent of its did.
+    write(&home_of(&place), &format!("{chats}/session-1.json"), "{\"sessionId\": \"x\", \"messages\": []}");
+    let agent = [about("0b5bca2e-6f0c-4c2e-9d1a-4f4cf4b4a555", "subagent"), user("a", "for an agent")];
+    let agent: Vec<String> = agent.iter().map(Value::to_string).collect();
+    write(&home_of(&place), &format!("{chats}/{id}/agent.jsonl"), &agent.join("\n"));
+    write(&home_of(&place), &format!("{chats}/session-2.jsonl"), "garbage\n7\n{}\n");
+    let run = place.run(&["import", "--from", "gemini", "--sessions"]);
+    let took = format!("took  gemini: conversation session-1 → charla --resume {id}");
+    assert!(run.out.contains(&took) && run.out.matches("took").count() == 1, "{}{}", run.out, run.err);
+    for left in ["left  gemini: 2 lines of conversation session-2", "left  gemini: conversation session-2"] {
+        assert!(run.out.contains(left), "{}", run.out);
+    }
+    assert_eq!(run.out.matches("left  gemini: ").count(), 2, "{}", run.out);
+    let run = place.run(&["--resume", id, "-m", "openai/gpt-test", "-p", "And then?"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(0), "Understood.\n"), "{}", run.err);
+    let told = model.requests()[0].body.to_string();
+    let all = [
+        "the summary of it",
+        "forty-two",
+        "What else is there?",
+        "There is b.txt.",
+        "the last word",
+        "And then?",
+    ];
+    for said in all {
+        assert_eq!(told.matches(said).count(), 1, "{said}: {told}");
+    }
+    for gone in ["hidden", "compressed", "taken back", "and its answer", "torn", "for an agent"] {
+        assert!(!told.contains(gone), "{gone}: {told}");
+    }
+    assert!(model.problems().is_empty(), "{:?}", model.problems());
 }
 
 #[test]

@@ -408,3 +408,38 @@ fn a_prompt_of_a_server_never_takes_a_commands_place() {
     assert_eq!((run.code, run.out.as_str()), (Some(0), "ok\n"), "{}", run.err);
     assert!(server.requests().last().unwrap().body.to_string().contains("/compress"));
 }
+
+#[test]
+fn a_program_reaches_no_secret_and_writes_nowhere_else_unless_it_is_trusted() {
+    for trust in [false, true] {
+        // No folder for temporary files, where every program may write.
+        let place = Place::lasting();
+        let home = place.home().parent().unwrap().to_owned();
+        // Each file, what stands in it, and what a program that is not trusted can do: read it, write it.
+        let files = [
+            (home.join(".ssh/id_ed25519"), "a private key", false, false),
+            (home.join(".aws/credentials"), "an access key", false, false),
+            (home.join(".charla/keys.json"), "{}", false, false),
+            (home.join("notes.txt"), "a plain note", true, false),
+            (place.path().join("beside.txt"), "beside the workspace", true, false),
+            (place.work().join("inside.txt"), "in the workspace", true, true),
+        ];
+        for (path, words, ..) in &files {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, words).unwrap();
+        }
+        let paths: Vec<&Path> = files.iter().map(|(path, ..)| path.as_path()).collect();
+        let model = server(Script::new([call("s__reach", json!({"paths": paths})), "Done.".into()]));
+        let settings = json!({"mcpServers": {"s": with(entry(&place, "reaching"), "trust", json!(trust))}});
+        let place = place.with_addresses(&model).settings(&settings.to_string());
+        let run = ask(&place, "openai/gpt-test", &["--allowed-tools", "s__reach"]);
+        assert_eq!(run.code, Some(0), "{}", run.err);
+        let told = model.requests()[1].body.to_string().replace('\\', "");
+        for (path, words, reads, writes) in &files {
+            let read = if trust || *reads { words } else { "PermissionError" };
+            let written = if trust || *writes { "written" } else { "PermissionError" };
+            let expected = format!("\"{}\": \"{read} {written}\"", path.display());
+            assert!(told.contains(&expected), "{trust}: {expected} is not in {told}");
+        }
+    }
+}

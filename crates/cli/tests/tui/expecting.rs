@@ -1,12 +1,15 @@
 //! What people expect who come from other terminals, and scripts that drive Gemini CLI.
 
-use charla_testkit::{Reply, Script};
+use std::net::TcpListener;
+use std::time::{Duration, Instant};
+
+use charla_testkit::{Reply, Script, Server};
 use serde_json::json;
 
 use crate::journal::records;
-use crate::place::{Place, server};
+use crate::place::{PATIENCE, Place, server};
 use crate::replies::{CHOICES, last_request, shell};
-use crate::terminal::{Terminal, start};
+use crate::terminal::{Terminal, command, start};
 
 const MODEL: [&str; 2] = ["-m", "openai/gpt-test"];
 #[test]
@@ -267,4 +270,67 @@ fn lists_are_told_as_they_are() {
         terminal.wait_for(answer);
     }
     assert!(std::fs::read_to_string(place.home().join("settings.json")).unwrap().contains("\"terminal\""));
+}
+
+#[test]
+fn what_happens_is_in_the_telemetry_file_while_the_terminal_runs() {
+    let server = server(Script::new([shell("echo one"), "Done.".into()]));
+    let hooks = json!({"BeforeTool": [{"hooks": [{"command": "cat > /dev/null"}]}]});
+    let place = Place::with_server(&server).settings(&json!({"hooks": hooks}).to_string());
+    let place = place
+        .variable("GEMINI_TELEMETRY_ENABLED", "true")
+        .variable("GEMINI_TELEMETRY_TARGET", "local")
+        .variable("GEMINI_TELEMETRY_OUTFILE", "telemetry.log");
+    let mut terminal = start(&place);
+    command(&mut terminal, "/mode yolo");
+    terminal.wait_for("yolo: nothing asks");
+    terminal.say("go");
+    terminal.wait_for("Done.");
+    let wanted = ["user_prompt", "api_request", "tool_call", "hook_call", "session.count"];
+    let deadline = Instant::now() + PATIENCE;
+    let missing = || {
+        let written = place.read("telemetry.log").unwrap_or_default();
+        wanted.iter().find(|name| !written.contains(&format!("gemini_cli.{name}"))).copied()
+    };
+    while let Some(name) = missing() {
+        assert!(Instant::now() < deadline, "{name} is not on disk while the program runs");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // It runs still.
+    terminal.press("more");
+    terminal.wait_for("› more");
+}
+
+#[test]
+fn what_a_background_process_wrote_is_read_by_its_number() {
+    // The number is known once the process runs: another model is told it then.
+    let begin = json!({"command": "echo written by it; sleep 1000", "is_background": true});
+    let begin = Reply::new().call("run_shell_command", begin);
+    let first = server(Script::new([begin, "One.".into()]));
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let place =
+        Place::with_server(&first).variable("ANTHROPIC_BASE_URL", &format!("http://127.0.0.1:{port}"));
+    let mut terminal = start(&place);
+    command(&mut terminal, "/mode yolo");
+    terminal.wait_for("yolo: nothing asks");
+    terminal.say("go");
+    terminal.wait_for("One.");
+    let told = first.requests()[1].body.to_string();
+    let digits = |text: &str| text.chars().take_while(char::is_ascii_digit).collect::<String>();
+    let pid: i32 = told
+        .split("PID: ")
+        .skip(1)
+        .map(digits)
+        .find_map(|digits| digits.parse().ok())
+        .unwrap_or_else(|| panic!("no number of a process in {told}"));
+    let read = Reply::new().call("read_background_output", json!({"pid": pid, "lines": 5, "delay_ms": 10}));
+    let second = Server::start_on(port, Script::new([read, "Two.".into()]), None).unwrap();
+    command(&mut terminal, "/model anthropic/claude-test");
+    terminal.wait_without("› /model");
+    terminal.wait_for("anthropic/claude-test");
+    terminal.say("and now?");
+    terminal.wait_for("Two.");
+    let asked = second.requests();
+    let results = asked[1].body["messages"].as_array().unwrap().last().unwrap().to_string();
+    assert!(results.contains("written by it") && results.contains("running"), "{results}");
 }

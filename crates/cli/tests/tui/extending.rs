@@ -1,13 +1,15 @@
 //! What somebody else's work adds, at the terminal: extensions, hooks, prompts of servers, agents.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
-use charla_testkit::{Otherwise, Reply, Rule, Script, Usage, When};
+use charla_testkit::{Otherwise, Reply, Rule, Script, Server, Usage, When};
 use serde_json::{Value, json};
 
 use crate::place::{Place, server};
 use crate::replies::last_request;
-use crate::terminal::{command, start};
+use crate::terminal::{Terminal, command, start};
 
 #[test]
 fn extensions_and_hooks_are_listed_and_switched() {
@@ -197,6 +199,84 @@ fn settings_that_are_read_anew_trust_no_more_than_a_start_does() {
     assert_eq!(place.read("theirs"), None);
 }
 
+/// A server at an address, ended with the test.
+struct Remote(Child, String);
+
+impl Remote {
+    fn start(tool: &str) -> Self {
+        let python = std::env::var("CHARLA_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
+        let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/tui/remote_server.py");
+        let mut child = Command::new(python).arg(script).arg(tool).stdout(Stdio::piped()).spawn().unwrap();
+        let mut port = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut port).unwrap();
+        Self(child, format!("http://localhost:{}/mcp", port.trim()))
+    }
+}
+
+impl Drop for Remote {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Writes an extension with a server at this address.
+fn write_remote(place: &Place, version: &str, server: Value) -> String {
+    let folder = place.path().join("ext");
+    std::fs::create_dir_all(&folder).unwrap();
+    let manifest =
+        json!({"name": "test-extension", "version": version, "mcpServers": {"test-server": server}});
+    std::fs::write(folder.join("gemini-extension.json"), manifest.to_string()).unwrap();
+    folder.display().to_string()
+}
+
+#[test]
+fn enter_agrees_to_an_update_that_only_moves_a_server_on_its_host() {
+    let model = server(Script::echo());
+    let place = Place::with_server(&model);
+    let (before, after) = (Remote::start("hello"), Remote::start("goodbye"));
+    let folder = write_remote(&place, "0.0.1", json!({"httpUrl": before.1}));
+    assert_eq!(place.run(&["extensions", "install", "--consent", &folder]).code, Some(0));
+    write_remote(&place, "0.0.2", json!({"httpUrl": after.1}));
+    let mut terminal = start(&place);
+    terminal.wait_for("You have 1 extension with an update available");
+    command(&mut terminal, "/extensions list");
+    terminal.wait_for("test-extension (v0.0.1) - active (update available)");
+    command(&mut terminal, "/mcp list");
+    terminal.wait_for("test-server (from test-extension) - Ready (1 tool)");
+    terminal.wait_for("- mcp_test-server_hello");
+    command(&mut terminal, "/extensions update test-extension");
+    terminal.wait_for(&format!(" * test-server (remote): {}", after.1));
+    terminal.wait_for("▸ yes");
+    terminal.press("\r");
+    terminal.wait_for("Extension \"test-extension\" successfully updated: 0.0.1 → 0.0.2");
+    terminal.wait_without("opening the session");
+    terminal.press("\u{15}");
+    command(&mut terminal, "/extensions list");
+    terminal.wait_for("test-extension (v0.0.2) - active (updated)");
+    command(&mut terminal, "/mcp list");
+    terminal.wait_for("- mcp_test-server_goodbye");
+
+    // Whatever else changes is agreed to in so many keys.
+    let others = [
+        json!({"httpUrl": "http://other.example/mcp"}),
+        json!({"httpUrl": after.1.replace("localhost", "localhost@other.example")}),
+        json!({"httpUrl": after.1, "headers": {"X": "$HOME"}}),
+        json!({"command": "touch", "args": ["made"]}),
+    ];
+    for (other, version) in others.into_iter().zip(3..) {
+        let version = format!("0.0.{version}");
+        write_remote(&place, &version, other);
+        command(&mut terminal, "/extensions update test-extension");
+        terminal.wait_for(&format!("to {version}?"));
+        terminal.wait_for("▸ no");
+        terminal.press("\r");
+        terminal.wait_without(&format!("to {version}?"));
+    }
+    let listed = place.run(&["extensions", "list"]).out;
+    assert!(listed.contains("test-extension (v0.0.2)"), "{listed}");
+}
+
 #[test]
 fn an_update_of_an_extension_is_told_at_the_start() {
     let server = server(Script::echo());
@@ -305,7 +385,50 @@ fn a_prompt_of_a_server_is_a_command() {
 }
 
 #[test]
+fn a_caller_killed_with_its_agent_is_gone_on_with_on_the_screen_and_nothing_happens_twice() {
+    let (server, place) = working_agent();
+    let mut terminal = start(&place);
+    terminal.say("go");
+    terminal.wait_for("r no, with a reason");
+    terminal.kill();
+    assert_eq!(place.read("ran"), None);
+    let mut terminal = Terminal::sized(&place, &["--resume", "latest"], 100, 40);
+    // The question is there again, and it is the same one.
+    terminal.wait_for("r no, with a reason");
+    let card = terminal.screen();
+    assert!(card.contains("│ echo once >> ran") && card.contains("worker"), "{card}");
+    assert_eq!(place.read("ran"), None);
+    terminal.press("y");
+    terminal.wait_for("All done.");
+    assert_eq!(place.read("ran").as_deref(), Some("once\n"));
+    let asked = last_request(&server);
+    assert_eq!(asked.matches("It ran.").count(), 1, "{asked}");
+    let rows = terminal.rows().join("\n");
+    assert_eq!(rows.matches("All done.").count(), 1, "{rows}");
+    let records: String = place.journals().into_iter().map(|(_, text)| text).collect();
+    assert_eq!(records.matches("\"kind\":\"approval_answered\"").count(), 1, "{records}");
+    command(&mut terminal, "/quit");
+    assert_eq!(terminal.finish().code, Some(0));
+}
+
+#[test]
 fn a_question_of_an_agent_is_a_card_of_its_caller() {
+    let (server, place) = working_agent();
+    let mut terminal = start(&place);
+    terminal.say("go");
+    terminal.wait_for("r no, with a reason");
+    let card = terminal.screen();
+    assert!(card.contains("│ echo once >> ran") && card.contains("worker"), "{card}");
+    assert_eq!(place.read("ran"), None);
+    terminal.press("y");
+    terminal.wait_for("All done.");
+    assert_eq!(place.read("ran").as_deref(), Some("once\n"));
+    let asked = last_request(&server);
+    assert!(asked.contains("It ran."), "{asked}");
+}
+
+/// A model that has an agent run a command, and a place with that agent.
+fn working_agent() -> (Server, Place) {
     let says = |answers_tools, reply: Reply| Rule {
         when: When {
             text: Some("task of the worker".to_owned()),
@@ -328,15 +451,5 @@ fn a_question_of_an_agent_is_a_card_of_its_caller() {
     std::fs::create_dir_all(place.home().join("agents")).unwrap();
     let agent = "---\nname: worker\ndescription: Works.\n---\nYou work.\n";
     std::fs::write(place.home().join("agents/worker.md"), agent).unwrap();
-    let mut terminal = start(&place);
-    terminal.say("go");
-    terminal.wait_for("r no, with a reason");
-    let card = terminal.screen();
-    assert!(card.contains("│ echo once >> ran") && card.contains("worker"), "{card}");
-    assert_eq!(place.read("ran"), None);
-    terminal.press("y");
-    terminal.wait_for("All done.");
-    assert_eq!(place.read("ran").as_deref(), Some("once\n"));
-    let asked = last_request(&server);
-    assert!(asked.contains("It ran."), "{asked}");
+    (server, place)
 }

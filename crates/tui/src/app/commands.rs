@@ -239,6 +239,7 @@ impl App {
             settings: self.base.settings.clone(),
             session,
             exports: self.base.exports.clone(),
+            updated: self.base.updated.clone(),
         });
         let tell = self.base.tell.clone();
         self.activity.progress(Some("looking".to_owned()), now);

@@ -23,7 +23,7 @@ use super::setup::{completions, confinement, first_message, found_more, keys, th
 use super::signals::{Signal, stop_process};
 use super::sources::{Happening, Sources};
 use super::{Choice, Demands, Ending, Launch, Reason};
-use crate::commands::{Exports, KnownServers, window};
+use crate::commands::{Exports, KnownServers, Updated, window};
 use crate::composer::{Composer, History, Message};
 use crate::picker::Picker;
 use crate::status::Status;
@@ -103,6 +103,8 @@ pub(super) struct Base {
     pub(super) servers: KnownServers,
     /// What was written by `/export`.
     pub(super) exports: Exports,
+    /// Extensions that were updated.
+    pub(super) updated: Updated,
     /// The theme by its name, and what it stands on.
     pub(super) theme: (String, Background),
     /// For what work beside the screen comes to.
@@ -161,6 +163,7 @@ impl App {
                 custom,
                 servers,
                 exports: Exports::default(),
+                updated: Updated::default(),
                 theme: named,
                 tell,
             },

@@ -1,10 +1,12 @@
 //! `/extensions`, `/skills`, `/agents` and `/hooks`: what somebody else's work adds to sessions.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use charla::extensions::{Candidate, Extensions};
 use charla::hooks::{HookStanding, listed};
+use charla::trust::TrustedFolders;
 use charla::{Charla, Failure, Notice};
 use charla_terminal::{extensions, hooks, skills, wording};
 
@@ -19,6 +21,20 @@ pub struct Offered {
     candidate: Arc<Mutex<Option<Candidate>>>,
     /// The version that it takes the place of.
     before: Option<String>,
+}
+
+/// The extensions that were updated since the terminal began.
+#[derive(Clone, Default)]
+pub struct Updated(Arc<Mutex<BTreeSet<String>>>);
+
+impl Updated {
+    fn add(&self, name: &str) {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).insert(name.to_owned());
+    }
+
+    fn has(&self, name: &str) -> bool {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).contains(name)
+    }
 }
 
 impl fmt::Debug for Offered {
@@ -42,9 +58,12 @@ impl Errand {
             let all = all_of(&self.charla)?;
             let words: Vec<&str> = words.split_whitespace().collect();
             match words.as_slice() {
-                [] | ["list"] => Ok(Found::Lines(told(&all)?)),
-                ["install", source] => Ok(offer(all.candidate(source)?, None)),
-                ["update", name] => newest(&all, name),
+                [] | ["list"] => Ok(Found::Lines(told(&all, &self.updated)?)),
+                ["install", source] => {
+                    only_from_trusted(&self.charla, &all, source)?;
+                    Ok(offer(all.candidate(source)?, None))
+                }
+                ["update", name] => newest(&all, name, &self.updated),
                 ["uninstall", name] => {
                     all.uninstall(name)?;
                     Ok(changed(&format!("Extension \"{name}\" successfully uninstalled.")))
@@ -71,7 +90,10 @@ impl Errand {
             let manifest = all.install(candidate)?;
             let (name, version) = (&manifest.name, &manifest.version);
             Ok(changed(&match offered.before {
-                Some(before) => format!("Extension \"{name}\" successfully updated: {before} → {version}."),
+                Some(before) => {
+                    self.updated.add(name);
+                    format!("Extension \"{name}\" successfully updated: {before} → {version}.")
+                }
                 None => format!("Extension \"{name}\" installed successfully and enabled."),
             }))
         })
@@ -125,7 +147,7 @@ fn changed(words: &str) -> Found {
 }
 
 /// The newest of an installed one: asked about where it brings something else than was agreed to.
-fn newest(all: &Extensions<'_>, name: &str) -> Finding {
+fn newest(all: &Extensions<'_>, name: &str, updated: &Updated) -> Finding {
     let extension = all.get(name)?;
     let candidate = all.newest(&extension)?;
     let before = extension.manifest.version.clone();
@@ -133,10 +155,38 @@ fn newest(all: &Extensions<'_>, name: &str) -> Finding {
         (false, true) => Ok(Found::Lines(plain(&format!("Extension \"{name}\" is already up to date.")))),
         (false, false) => {
             let version = all.install(candidate)?.version;
+            updated.add(name);
             Ok(changed(&format!("Extension \"{name}\" successfully updated: {before} → {version}.")))
         }
-        (true, _) => Ok(offer(candidate, Some((before, &extension.consent())))),
+        (true, _) => {
+            let agrees_in_kind = extension.agrees_in_kind(&candidate);
+            let found = offer(candidate, Some((before, &extension.consent())));
+            Ok(if agrees_in_kind { standing_at_yes(found) } else { found })
+        }
     }
+}
+
+/// Enter says yes to an update that brings what was agreed to before, and to nothing else.
+fn standing_at_yes(found: Found) -> Found {
+    match found {
+        Found::Question(lines, picker) => {
+            Found::Question(lines, picker.standing_at(|choice| matches!(choice, Choice::Agree(_))))
+        }
+        found => found,
+    }
+}
+
+/// Where the user's settings of Gemini CLI want folders to be asked about, that is done at the command line.
+fn only_from_trusted(charla: &Charla, all: &Extensions<'_>, source: &str) -> Result<(), Failure> {
+    let Some(folders) = TrustedFolders::of(charla.environment()) else { return Ok(()) };
+    let workspace = charla.environment().directory.clone();
+    for folder in all.source_folder(source).into_iter().chain([workspace]) {
+        if !folders.trusts(&folder)? {
+            return Err(Failure::input(format!("the folder {} is not trusted", folder.display()))
+                .with_hint("`charla extensions install SOURCE` asks about it"));
+        }
+    }
+    Ok(())
 }
 
 /// Shows what an extension brings, and asks. `earlier` is the version it takes the place of, and what that brings.
@@ -159,12 +209,13 @@ fn offer(candidate: Candidate, earlier: Option<(String, &charla::extensions::Con
     Found::Question(lines, picker.standing_at(|choice| *choice == Choice::Nothing))
 }
 
-fn told(all: &Extensions<'_>) -> Result<Vec<Line>, Failure> {
+fn told(all: &Extensions<'_>, updated: &Updated) -> Result<Vec<Line>, Failure> {
     let (installed, broken) = all.list()?;
     let mut lines = warnings(&broken);
     for extension in &installed {
         let newer = all.newer(extension).is_some();
-        lines.extend(plain(&extensions::standing(extension, newer)));
+        let updated = updated.has(&extension.manifest.name);
+        lines.extend(plain(&extensions::standing(extension, newer, updated)));
         let brings = extension.consent();
         lines.extend(brings.lines().iter().map(|line| Line::of(Role::Dim, &format!("  {line}"))));
     }

@@ -10,6 +10,7 @@ mod work;
 
 pub use export::Exports;
 pub use extending::Offered;
+pub use extending::Updated;
 pub use known_servers::KnownServers;
 pub use linear::{Linear, linear};
 pub use report::Tally;

@@ -15,6 +15,7 @@ use charla_proto::{ApprovalMode, Role as Speaker, SessionSummary};
 use charla_terminal::{doctor, judgement, servers, wording};
 
 use super::export::Exports;
+use super::extending::Updated;
 use super::report;
 use crate::app::{Choice, Rewind};
 use crate::picker::{Item, Picker};
@@ -54,6 +55,8 @@ pub struct Errand {
     pub session: Option<(SessionHandle, String)>,
     /// What was written by `/export` before.
     pub exports: Exports,
+    /// The extensions that were updated meanwhile.
+    pub updated: Updated,
 }
 
 pub(super) type Finding = Result<Found, Failure>;

@@ -85,3 +85,26 @@ fn a_session_that_is_gone_on_with_says_so() {
     place.run(&["-m", MODEL, "--resume", "-p", "go"]);
     assert_eq!(seen(&place)[0]["source"], "resume");
 }
+
+#[test]
+fn a_guard_whose_matcher_is_not_understood_guards_every_tool_and_is_told_of() {
+    let script = [
+        Reply::new().call("write_file", json!({"file_path": "made", "content": "x"})),
+        Reply::new().text("Done."),
+    ];
+    let server = server(Script::new(script));
+    let no = says(&json!({"decision": "deny", "reason": "not through me"}));
+    let hooks =
+        json!({"BeforeTool": [{"matcher": "^(?!read_file$)", "hooks": [{"name": "guard", "command": no}]}]});
+    let place = place(&server, &hooks);
+    let run = place.run(&["-m", MODEL, "--approval-mode", "yolo", "-p", "go"]);
+    assert_eq!((run.code, place.read("made")), (Some(0), None), "{}", run.err);
+    assert!(server.requests()[1].body.to_string().contains("not through me"));
+    assert!(run.err.contains("the matcher `^(?!read_file$)` of BeforeTool hooks"), "{}", run.err);
+    let list = place.run(&["hooks", "list"]);
+    assert!(list.out.contains("for every tool: its matcher is not understood"), "{}", list.out);
+    let list: Value = serde_json::from_str(&place.run(&["hooks", "list", "--json"]).out).unwrap();
+    assert_eq!(list[0]["unreadableMatcher"], true);
+    let doctor = place.run(&["doctor"]);
+    assert!(doctor.out.contains("for every tool: its matcher is not understood"), "{}", doctor.out);
+}

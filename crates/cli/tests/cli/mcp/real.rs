@@ -1,15 +1,15 @@
 //! The servers that people have: from npm and PyPI, as `./test` installs them.
 
-use std::io::Read;
+use std::io::{BufRead, BufReader, Read};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
-use charla_testkit::Script;
+use charla_testkit::{Reply, Script, Server};
 use serde_json::{Value, json};
 
 use super::{ask, call};
-use crate::place::{Place, server};
+use crate::place::{Place, Run, server};
 
 /// A program of an npm package.
 fn node(package: &str) -> String {
@@ -127,4 +127,104 @@ fn servers_at_an_address_are_spoken_to_in_both_forms() {
     let url = format!("http://127.0.0.1:{}/sse", events.1);
     assert!(told(|_| json!({"url": url, "type": "sse"}), "echo", echo()).contains("Echo: over the wire"));
     assert!(told(|_| json!({"url": url}), "echo", echo()).contains("Echo: over the wire"));
+}
+
+/// The server of the reference, which writes down its process in `pid` when it starts.
+fn everything(place: &Place) -> Value {
+    let line =
+        format!("echo $$ > {}; exec node {}", place.work().join("pid").display(), node("server-everything"));
+    json!({"command": "sh", "args": ["-c", line]})
+}
+
+/// A run with that server, trusted or not, in which the model says these things.
+fn with_everything<R: Into<Reply>>(
+    replies: impl IntoIterator<Item = R>,
+    trust: bool,
+    arguments: &[&str],
+) -> (Run, Server, Place) {
+    let model = server(Script::new(replies));
+    let place = Place::with_server(&model);
+    let mut entry = everything(&place);
+    entry["trust"] = json!(trust);
+    let place = place.settings(&json!({"mcpServers": {"s": entry}}).to_string());
+    let run = place.run(&[&["-m", "openai/gpt-test"], arguments].concat());
+    assert_eq!(run.code, Some(0), "{}", run.err);
+    (run, model, place)
+}
+
+/// What the model is sent, without the marks of JSON in JSON.
+fn sent(model: &Server, request: usize) -> String {
+    model.requests()[request].body.to_string().replace("\\\"", "\"")
+}
+
+#[test]
+fn the_reference_server_asks_the_model_through_us() {
+    let asks = call("s__trigger-sampling-request", json!({"prompt": "What is 2 and 2?"}));
+    let replies = || [asks.clone(), Reply::new().text("Four."), Reply::new().text("Done.")];
+    let (_, model, _) = with_everything(replies(), true, &["-p", "go"]);
+    assert!(sent(&model, 1).contains("What is 2 and 2?"), "{}", sent(&model, 1));
+    assert!(model.requests()[1].body.get("tools").is_none());
+    assert!(sent(&model, 2).contains("LLM sampling result"), "{}", sent(&model, 2));
+    assert!(sent(&model, 2).contains("Four."), "{}", sent(&model, 2));
+
+    // With nobody there to allow it, the model is not asked.
+    let allowed = ["-p", "go", "--allowed-tools", "s__trigger-sampling-request"];
+    let (_, model, _) = with_everything([asks.clone(), Reply::new().text("Done.")], false, &allowed);
+    assert!(sent(&model, 1).contains("nobody is there to allow it"), "{}", sent(&model, 1));
+}
+
+#[test]
+fn the_reference_server_asks_the_person_through_us() {
+    let asks = call("s__trigger-elicitation-request", json!({}));
+    let (_, model, _) = with_everything([asks.clone(), Reply::new().text("Done.")], true, &["-p", "go"]);
+    assert!(sent(&model, 1).contains("cancelled the elicitation dialog"), "{}", sent(&model, 1));
+}
+
+#[test]
+fn the_reference_servers_resources_and_prompts_are_read_and_said() {
+    let uri = "demo://resource/static/document/architecture.md";
+    let read = call("read_mcp_resource", json!({"uri": uri}));
+    let list = call("list_mcp_resources", json!({}));
+    let replies = [list, read, Reply::new().text("Done.")];
+    let (_, model, _) = with_everything(replies, true, &["-p", "go"]);
+    assert!(sent(&model, 1).contains(uri), "{}", sent(&model, 1));
+    assert!(sent(&model, 2).contains("Everything Server"), "{}", sent(&model, 2));
+
+    let prompt = format!("look at @s:{uri}");
+    let (_, model, _) = with_everything(["Done."], true, &["-p", &prompt]);
+    assert!(sent(&model, 0).contains("Everything Server"), "{}", sent(&model, 0));
+
+    for (typed, said) in [
+        ("/simple-prompt", "This is a simple prompt without arguments."),
+        ("/args-prompt Paris --state=Texas", "What's weather in Paris, Texas?"),
+    ] {
+        let (_, model, _) = with_everything(["Done."], true, &["-p", typed]);
+        assert!(sent(&model, 0).contains(said), "{}", sent(&model, 0));
+    }
+}
+
+#[test]
+fn the_reference_server_tells_its_progress_and_is_started_again_when_it_is_killed() {
+    let long = call("s__trigger-long-running-operation", json!({"duration": 600, "steps": 60_000}));
+    let echo = call("s__echo", json!({"message": "back again"}));
+    let model = server(Script::new([long, echo, Reply::new().text("Done.")]));
+    let place = Place::with_server(&model);
+    let mut entry = everything(&place);
+    entry["trust"] = json!(true);
+    let place = place.settings(&json!({"mcpServers": {"s": entry}}).to_string());
+    let mut charla = place.spawn(&["-m", "openai/gpt-test", "-p", "go", "--output-format", "stream-json"]);
+    let mut lines = BufReader::new(charla.stdout.take().unwrap()).lines();
+    let progress = lines.by_ref().map(|line| line.unwrap()).find(|line| line.contains(" of 60000"));
+    assert!(progress.is_some_and(|line| line.contains("tool_output")));
+    let first = place.read("pid").unwrap();
+    assert!(Command::new("kill").args(["-9", first.trim()]).status().unwrap().success());
+    let rest: Vec<String> = lines.map(|line| line.unwrap()).collect();
+    assert!(charla.wait().unwrap().success(), "{rest:?}");
+    let told = sent(&model, 1);
+    assert!(told.contains("ended"), "{told}");
+    assert!(sent(&model, 2).contains("Echo: back again"), "{}", sent(&model, 2));
+    assert_ne!(place.read("pid").unwrap(), first);
+    // Its tools are what they were.
+    assert!(model.requests()[2].body["tools"].to_string().contains("s__echo"));
+    assert!(model.problems().is_empty(), "{:?}", model.problems());
 }

@@ -3,11 +3,12 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
 
 use charla_testkit::{Reply, Script, Server, When};
 use serde_json::{Value, json};
 
-use crate::place::{Place, server};
+use crate::place::{PATIENCE, Place, server};
 
 const MODEL: &str = "openai/gpt-test";
 
@@ -131,6 +132,77 @@ fn a_cancelled_prompt_stops_and_the_server_goes_on() {
     }
     let (_, journal) = place.journals().pop().unwrap();
     assert!(journal.contains(r#""end":"cancelled""#), "{journal}");
+}
+
+#[test]
+fn hooks_run_for_another_program_as_everywhere() {
+    let model = server(Script::new([shell("touch made"), "Done.".into()]));
+    let says = |answer: Value| json!([{"hooks": [{"command": format!("cat >> seen; echo '{answer}'")}]}]);
+    let settings = json!({
+        "model": {"name": MODEL}, "tools": {"approvalMode": "yolo"},
+        "hooks": {
+            "SessionStart": says(json!({"hookSpecificOutput": {"additionalContext": "the branch is main"}})),
+            "BeforeTool": says(json!({"decision": "deny", "reason": "not for others"})),
+        },
+    });
+    let place = Place::with_server(&model).settings(&settings.to_string());
+    let mut client = Raw::start(&place);
+    let prompt = json!({"name": "prompt", "arguments": {"text": "go"}});
+    client.say(&json!({"id": 1, "method": "tools/call", "params": prompt}).to_string());
+    let answer = client.until(1).pop().unwrap();
+    assert_eq!(answer["result"]["structuredContent"]["answer"], "Done.", "{answer}");
+    drop(client.child.stdin.take());
+    assert!(client.child.wait().unwrap().success());
+    assert_eq!(place.read("made"), None);
+    let requests = model.requests();
+    assert!(requests[0].body.to_string().contains("the branch is main"), "{}", requests[0].body);
+    assert!(requests[1].body.to_string().contains("not for others"), "{}", requests[1].body);
+    let inputs = place.read("seen").unwrap();
+    assert!(inputs.contains("SessionStart") && inputs.contains("BeforeTool"), "{inputs}");
+}
+
+/// Waits until something is there.
+fn wait_until(what: &str, holds: impl Fn() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !holds() {
+        assert!(Instant::now() < deadline, "{what}");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+#[test]
+fn a_call_that_is_cancelled_stops_no_turn_of_another_call_in_its_session() {
+    let waits = shell("touch begun; while [ ! -e go ]; do sleep 0.02; done");
+    let asked = |words: &str| When { answers_tools: Some(false), ..When::text(words) };
+    // The call that opened the session, or the one that waits behind it, is cancelled: the other one is answered.
+    for (cancelled, answered) in [(1, 2), (2, 1)] {
+        let model = server(Script::always(Reply::new().text("Done.")).rule(asked("first"), waits.clone()));
+        let place = Place::with_server(&model)
+            .settings(&json!({"model": {"name": MODEL}, "tools": {"approvalMode": "yolo"}}).to_string());
+        let mut client = Raw::start(&place);
+        let call = |id: u64, name: &str, arguments: Value| {
+            let params = json!({"name": name, "arguments": arguments});
+            json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string()
+        };
+        client.say(&call(1, "prompt", json!({"text": "first"})));
+        wait_until("the first turn runs", || place.read("begun").is_some());
+        client.say(&call(10, "list_sessions", json!({})));
+        let listed = client.until(10).pop().unwrap();
+        let session = listed["result"]["structuredContent"]["sessions"][0]["session"].clone();
+        client.say(&call(2, "prompt", json!({"text": "second", "session": session})));
+        wait_until("the second prompt waits", || place.journals()[0].1.contains("prompt_queued"));
+        let cancel = json!({"method": "notifications/cancelled", "params": {"requestId": cancelled}});
+        client.say(&cancel.to_string());
+        match cancelled {
+            1 => wait_until("the first turn ends", || place.journals()[0].1.contains("turn_ended")),
+            _ => wait_until("the second is gone", || place.journals()[0].1.contains("prompt_withdrawn")),
+        }
+        std::fs::write(place.work().join("go"), "").unwrap();
+        let answer = client.until(answered).pop().unwrap();
+        assert_eq!(answer["result"]["structuredContent"]["answer"], "Done.", "{answer}");
+        drop(client.child.stdin.take());
+        assert!(client.child.wait().unwrap().success());
+    }
 }
 
 #[test]
