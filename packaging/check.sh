@@ -1,14 +1,22 @@
 #!/usr/bin/env bash
 # Makes a release of one program and runs each package in a root that has nothing else in it.
 #
-#   packaging/check.sh BINARY [MODEL_SERVER [WHEEL]]
+#   packaging/check.sh [--only PART] BINARY [MODEL_SERVER [WHEEL]]
 #
-# BINARY is the program to be packed. MODEL_SERVER is the program `charla-testkit`: with it each installed program also answers a prompt
-# in its root. WHEEL is the Python package; the newest of target/wheels when left out. Prints a line for each package; exit status 1 where one
-# fails. What this machine lacks is skipped, and said: npm, ruby (for the formula), a container engine or else root and debootstrap.
+# PART is one of program, archive, deb, npm, wheel, container, brew; all of them when left out. BINARY is the program to be packed.
+# MODEL_SERVER is the program `charla-testkit`: with it each installed program also answers a prompt in its root; '' for none. WHEEL is
+# the Python package; one of target/wheels when left out. CHARLA_PACK_LEVEL=1 packs quicker than for a release.
+# Prints a line for each package; exit status 1 where one fails. What this machine lacks is skipped, and said: npm, ruby (for the formula),
+# a container engine or else root and debootstrap.
 set -euo pipefail
 # shellcheck source=packaging/common.sh
 source "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+
+parts='program archive deb npm wheel container brew'
+if [ "${1:-}" = --only ]; then
+  case " $parts " in *" ${2:-} "*) parts=$2 && shift 2 ;; *) echo "error: --only takes one of: $parts" >&2 && exit 2 ;; esac
+fi
+wants() { case " $parts " in *" $1 "*) true ;; *) false ;; esac }
 
 binary=$(realpath "$1")
 server=${2:+$(realpath "$2")}
@@ -92,29 +100,44 @@ skipped() { printf 'skipped %-22s %s\n' "$1" "$2"; }
 
 is_static "$binary" && echo "the program is static" || echo "the program is not static: its libraries are put into each root"
 
-bare "$work/plain" && install -D "$binary" "$work/plain/usr/bin/charla"
-tried "the program alone" "$work/plain" /usr/bin/charla
+if wants program; then
+  bare "$work/plain" && install -D "$binary" "$work/plain/usr/bin/charla"
+  tried "the program alone" "$work/plain" /usr/bin/charla
+fi
 
 dist=$work/dist
-"$here/release.sh" --binary "$binary" "$dist" >"$work/log" || { cat "$work/log"; exit 1; }
-(cd "$dist" && sha256sum --check --quiet SHA256SUMS) && echo "ok      checksums              of $(wc -l <"$dist/SHA256SUMS") files"
-HOME=$work "$binary" man --into "$work/pages"
+if wants archive || wants deb || wants npm || wants brew; then
+  "$here/release.sh" --binary "$binary" "$dist" >"$work/log" || { cat "$work/log"; exit 1; }
+  if (cd "$dist" && sha256sum --check --quiet SHA256SUMS); then echo "ok      checksums              of $(wc -l <"$dist/SHA256SUMS") files"; else failed=1; fi
+  HOME=$work "$binary" man --into "$work/pages"
+fi
 
-bare "$work/archive" && mkdir -p "$work/archive/usr/local"
-tar --extract --gzip --strip-components=1 --directory "$work/archive/usr/local" --file "$dist"/charla-"$version"-*.tar.gz
-tried "archive" "$work/archive" /usr/local/bin/charla
-pages "$work/archive/usr/local/share/man/man1"
+if wants archive; then
+  bare "$work/archive" && mkdir -p "$work/archive/usr/local"
+  tar --extract --gzip --strip-components=1 --directory "$work/archive/usr/local" --file "$dist"/charla-"$version"-*.tar.gz
+  tried "archive" "$work/archive" /usr/local/bin/charla
+  pages "$work/archive/usr/local/share/man/man1"
+  for completions in bash-completion/completions/charla zsh/vendor-completions/_charla fish/vendor_completions.d/charla.fish; do
+    if [ ! -s "$work/archive/usr/local/share/$completions" ]; then echo "FAILED  there are no completions in $completions" && failed=1; fi
+  done
+fi
 
-package=$(echo "$dist"/*.deb)
-bare "$work/deb" && mkdir -p "$work/deb/var/lib/dpkg"/{info,updates,triggers} && touch "$work/deb/var/lib/dpkg"/{status,available}
-dpkg --root="$work/deb" --force-depends --force-not-root --force-bad-path --log=/dev/null --install "$package" >"$work/log" 2>&1 || { cat "$work/log"; failed=1; }
-tried "Debian package" "$work/deb" /usr/bin/charla
-pages "$work/deb/usr/share/man/man1"
-if [ -n "$(dpkg-deb --info "$package" conffiles 2>/dev/null)" ]; then echo "FAILED  the package has conffiles" && failed=1; fi
-second=$("$here/deb.sh" "$binary" "$work/again")
-if cmp "$package" "$second"; then echo "        made twice, it is the same"; else failed=1; fi
+deb() {
+  local package second
+  package=$(echo "$dist"/*.deb)
+  bare "$work/deb" && mkdir -p "$work/deb/var/lib/dpkg"/{info,updates,triggers} && touch "$work/deb/var/lib/dpkg"/{status,available}
+  dpkg --root="$work/deb" --force-depends --force-not-root --force-bad-path --log=/dev/null --install "$package" >"$work/log" 2>&1 || { cat "$work/log"; failed=1; }
+  tried "Debian package" "$work/deb" /usr/bin/charla
+  pages "$work/deb/usr/share/man/man1"
+  if [ -n "$(dpkg-deb --info "$package" conffiles 2>/dev/null)" ]; then echo "FAILED  the package has conffiles" && failed=1; fi
+  second=$("$here/deb.sh" "$binary" "$work/again")
+  if cmp "$package" "$second"; then echo "        made twice, it is the same"; else failed=1; fi
+}
+if wants deb; then deb; fi
 
-if command -v npm >/dev/null; then
+if ! wants npm; then
+  :
+elif command -v npm >/dev/null; then
   bare "$work/npm"
   npm install --silent --global --offline --no-audit --no-fund --prefix "$work/npm/usr" "$dist/charla-$version.tgz" >"$work/log" 2>&1 || { cat "$work/log"; failed=1; }
   tried "npm package" "$work/npm" /usr/bin/charla
@@ -134,14 +157,19 @@ python_in() {
 }
 
 wheel=${3:-$(find "$root/target/wheels" -name 'charla*.whl' 2>/dev/null | head -n 1 || true)}
-if [ -n "$wheel" ] && [ -x /usr/bin/python3 ]; then
+if ! wants wheel; then
+  :
+elif [ -n "$wheel" ] && [ -x /usr/bin/python3 ]; then
   python_in "$work/wheel"
   python3 -m pip install --quiet --disable-pip-version-check --no-index --no-deps --root-user-action=ignore --target "$work/wheel/opt" "$wheel"
-  with_libraries "$(find "$work/wheel/opt" -name '_native*.so')" "$work/wheel" /tmp/native && with_libraries "$(command -v env)" "$work/wheel" /usr/bin/env
+  find "$work/wheel/opt" -name '*.so' | while read -r module; do with_libraries "$module" "$work/wheel" /tmp/native; done
+  with_libraries "$(command -v env)" "$work/wheel" /usr/bin/env
   cat >"$work/wheel/ask.py" <<'PYTHON'
 import asyncio, os, sys
 sys.path.insert(0, "/opt")
 import charla
+
+print("charla", charla.__version__, flush=True)
 
 async def main():
     async with charla.Agent(model="openai/test").session() as session:
@@ -150,15 +178,18 @@ async def main():
 if not os.environ["OPENAI_BASE_URL"].startswith("/"):
     asyncio.run(main())
 PYTHON
-  answer=$(inside "$work/wheel" /usr/bin/python3 /ask.py 2>&1) || true
-  judged "Python wheel" "charla $version" "$answer" "in a root of $(find "$work/wheel" -type f | wc -l) files"
+  said=$(inside "$work/wheel" /usr/bin/python3 /ask.py 2>&1) || true
+  answer=$(tail -n +2 <<<"$said")
+  judged "Python wheel" "$(head -n 1 <<<"$said")" "$answer" "in a root of $(find "$work/wheel" -type f | wc -l) files"
 else
   skipped "Python wheel" "none is built, or there is no Python of the system"
 fi
 
 engine=$(command -v podman || command -v docker || true)
 variables=(OPENAI_API_KEY=key "OPENAI_BASE_URL=$url/v1" CHARLA_OFFLINE=1)
-if [ -n "$engine" ] && "$engine" info >/dev/null 2>&1; then
+if ! wants container; then
+  :
+elif [ -n "$engine" ] && "$engine" info >/dev/null 2>&1; then
   install -m 755 "$binary" "$work/charla"
   if "$engine" build --quiet --file "$here/Containerfile" --build-arg BINARY=charla --tag charla-check "$work" >"$work/log" 2>&1; then
     ran=("$engine" run --rm --network=host "${variables[@]/#/--env=}" charla-check)
@@ -176,7 +207,9 @@ else
   skipped "container" "neither a container engine nor, for root, debootstrap is here"
 fi
 
-if command -v ruby >/dev/null; then
+if ! wants brew; then
+  :
+elif command -v ruby >/dev/null; then
   bare "$work/brew"
   if ruby "$here/homebrew/try.rb" "$dist/charla.rb" "$binary" "$work/brew/usr" >"$work/log" 2>&1; then
     tried "Homebrew formula" "$work/brew" /usr/bin/charla

@@ -6,6 +6,8 @@ version=$(sed -n 's/^version = "\(.*\)"/\1/p' "$root/Cargo.toml" | head -n 1)
 # The time of everything that is packed: that of the sources.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git -C "$root" log -1 --format=%ct)}
 export SOURCE_DATE_EPOCH
+# How hard gzip and xz try: what is packed for a look need not be small.
+level=${CHARLA_PACK_LEVEL:-}
 
 # extras BINARY FOLDER: manual pages and completions, as a package lays them out below /usr.
 extras() {
@@ -17,7 +19,7 @@ extras() {
     # A program from before there was a page for each command.
     HOME=$home "$binary" man >"$folder/share/man/man1/charla.1"
   fi
-  gzip --best --no-name --force "$folder"/share/man/man1/*.1
+  gzip -"${level:-9}" --no-name --force "$folder"/share/man/man1/*.1
   HOME=$home "$binary" completions bash >"$folder/share/bash-completion/completions/charla"
   HOME=$home "$binary" completions zsh >"$folder/share/zsh/vendor-completions/_charla"
   HOME=$home "$binary" completions fish >"$folder/share/fish/vendor_completions.d/charla.fish"

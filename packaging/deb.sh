@@ -15,7 +15,7 @@ install -D -m 755 "$binary" "$tree/usr/bin/charla"
 extras "$binary" "$tree/usr"
 cp "$root/LICENSE" "$tree/usr/share/doc/charla/copyright"
 mv "$tree/usr/share/doc/charla/CHANGELOG.md" "$tree/usr/share/doc/charla/changelog"
-gzip --best --no-name "$tree/usr/share/doc/charla/changelog"
+gzip -"${level:-9}" --no-name "$tree/usr/share/doc/charla/changelog"
 
 depends="Recommends: ca-certificates, git"
 if ! is_static "$binary"; then
@@ -45,5 +45,5 @@ find "$tree/usr/share" "$tree/DEBIAN" -type f -exec chmod 644 {} +
 same_times "$tree"
 mkdir -p "$out"
 package=$out/charla_${version}_$arch.deb
-dpkg-deb --root-owner-group --uniform-compression -Zxz --build "$tree" "$package" >/dev/null
+dpkg-deb --root-owner-group --uniform-compression -Zxz -z"${level:-6}" --build "$tree" "$package" >/dev/null
 echo "$package"

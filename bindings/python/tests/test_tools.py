@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import enum
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Callable, Dict, List, Optional, Union
 
 import pytest
@@ -83,6 +83,33 @@ def test_a_schema_comes_from_hints_and_docstring() -> None:
         charla.tool(lambda *rest: "")
 
 
+@dataclass
+class Shelf:
+    label: str
+    lamps: List[Lamp]
+    above: Optional["Shelf"] = None
+    beside: List["Cupboard"] = field(default_factory=list)
+
+
+@dataclass
+class Cupboard:
+    shelves: Dict[str, Shelf]
+
+
+def test_a_type_that_has_itself_as_a_part_is_left_open_there() -> None:
+    @charla.tool
+    def stack(shelf: Shelf, other: Shelf) -> str:
+        """Stacks."""
+        return ""
+
+    once = stack.parameters["properties"]["shelf"]
+    assert once["properties"]["above"] == {"type": "object"}
+    cupboard = once["properties"]["beside"]["items"]
+    assert cupboard["properties"]["shelves"] == {"type": "object", "additionalProperties": {"type": "object"}}
+    assert once["properties"]["lamps"]["items"]["properties"]["watts"] == {"type": "integer"}
+    assert stack.parameters["properties"]["other"] == once, "beside itself it is told in full"
+
+
 async def results(here: World, **arguments: Any) -> List[Any]:
     """What the calls of one turn come to."""
     async with here.agent(**arguments).session() as session:
@@ -142,7 +169,7 @@ def test_arguments_that_do_not_fit_do_not_reach_the_function(world: Start) -> No
     assert calls == ["lamps"]
 
 
-@pytest.mark.parametrize("how", ["nobody", "no", "yes", "async", "reason", "junk", "broken"])
+@pytest.mark.parametrize("how", ["nobody", "no", "yes", "async", "reason", "junk", "broken", "cancelled", "cancelled later"])
 def test_only_a_clear_yes_lets_a_call_run(world: Start, how: str) -> None:
     ran: List[bool] = []
     asked: List[charla.Question] = []
@@ -154,14 +181,18 @@ def test_only_a_clear_yes_lets_a_call_run(world: Start, how: str) -> None:
 
     async def later(question: charla.Question) -> bool:
         await asyncio.sleep(0)
+        if how == "cancelled later":
+            raise asyncio.CancelledError
         return True
 
     def decide(question: charla.Question) -> Any:
         asked.append(question)
         if how == "broken":
             raise RuntimeError("the database is away")
+        if how == "cancelled":
+            raise asyncio.CancelledError
         decisions = {"no": False, "yes": True, "reason": charla.Answer.deny("not on Sundays"), "junk": "yes"}
-        return later(question) if how == "async" else decisions[how]
+        return later(question) if how in ("async", "cancelled later") else decisions[how]
 
     here = world(call("act"), "Done.")
     problems: List[Any] = []
@@ -170,12 +201,14 @@ def test_only_a_clear_yes_lets_a_call_run(world: Start, how: str) -> None:
         asyncio.get_running_loop().set_exception_handler(lambda _, context: problems.append(context["exception"]))
         return await results(here, tools=[act], approve=None if how == "nobody" else decide)
 
-    told = asyncio.run(main())
+    told = asyncio.run(asyncio.wait_for(main(), 30))
     assert ran == ([True] if how in ("yes", "async") else [])
     assert [question.tool for question in asked] == ([] if how == "nobody" else ["act"])
     assert [str(problem) for problem in problems] == (["the database is away"] if how == "broken" else [])
     if how == "reason":
         assert "not on Sundays" in told[0]["output"]
+    if how.startswith("cancelled"):
+        assert "gave up deciding" in told[0]["output"]
 
 
 def test_a_decision_may_change_the_arguments(world: Start) -> None:

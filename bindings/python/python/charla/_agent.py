@@ -257,15 +257,22 @@ class Session:
             answer = Answer.deny("the program could not decide about it")
             context = {"message": "charla: `approve` failed, so the call does not run", "exception": error}
             asyncio.get_running_loop().call_exception_handler(context)
-        command = {"command": "answer", "approval": event["approval"], **answer.outcome}
+        except BaseException:
+            # It is cancelled, or the program ends: the turn still gets its answer, and nobody here waits for what becomes of it.
+            native.send(_answer_to(event, Answer.deny("the program gave up deciding about it")), _unheard)
+            raise
         try:
-            await ask(lambda reply: native.send(json.dumps(command), reply))
+            await ask(lambda reply: native.send(_answer_to(event, answer), reply))
         except Error:
             # Somebody else was quicker, or the turn is over: then theirs counts.
             pass
 
 
 _CANCEL = json.dumps({"command": "cancel", "target": "turn"})
+
+
+def _answer_to(event: ToolConfirmation, answer: Answer) -> str:
+    return json.dumps({"command": "answer", "approval": event["approval"], **answer.outcome})
 
 
 def _unheard(done: bool, value: object) -> None:

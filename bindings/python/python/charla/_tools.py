@@ -97,34 +97,36 @@ def _schema(function: Callable[..., Any], descriptions: dict[str, str]) -> dict[
     return {"type": "object", "properties": properties, "required": required, "additionalProperties": False}
 
 
-def type_schema(hint: Any) -> dict[str, Any]:
-    """The JSON Schema of a type hint. What it cannot tell, it leaves open."""
+def type_schema(hint: Any, within: tuple[type, ...] = ()) -> dict[str, Any]:
+    """The JSON Schema of a type hint. What it cannot tell, it leaves open: so a class in itself, which is in `within`."""
     origin, args = typing.get_origin(hint), typing.get_args(hint)
     if hasattr(hint, "__metadata__"):
         words = [word for word in hint.__metadata__ if isinstance(word, str)]
-        schema = type_schema(hint.__origin__)
+        schema = type_schema(hint.__origin__, within)
         return {**schema, "description": words[0]} if words else schema
     if hint in _SIMPLE:
         return {"type": _SIMPLE[hint]}
     if origin is typing.Literal:
         return {"enum": list(args)}
     if origin in _UNIONS:
-        choices = [type_schema(arg) for arg in args if arg is not type(None)]
+        choices = [type_schema(arg, within) for arg in args if arg is not type(None)]
         return choices[0] if len(choices) == 1 else {"anyOf": choices}
     if origin in (list, set, tuple, frozenset) or hint in (list, set, tuple):
         items = [arg for arg in args if arg is not Ellipsis]
-        return {"type": "array", **({"items": type_schema(items[0])} if len(set(items)) == 1 else {})}
+        return {"type": "array", **({"items": type_schema(items[0], within)} if len(set(items)) == 1 else {})}
     if origin is dict or hint is dict:
-        return {"type": "object", **({"additionalProperties": type_schema(args[1])} if len(args) == 2 else {})}
+        return {"type": "object", **({"additionalProperties": type_schema(args[1], within)} if len(args) == 2 else {})}
     if inspect.isclass(hint):
-        return _class_schema(hint)
+        return _class_schema(hint, within)
     return {}
 
 
-def _class_schema(hint: type) -> dict[str, Any]:
+def _class_schema(hint: type, within: tuple[type, ...]) -> dict[str, Any]:
     if issubclass(hint, enum.Enum):
         return {"enum": [member.value for member in hint]}
     if dataclasses.is_dataclass(hint):
+        if hint in within:
+            return {"type": "object"}
         hints = typing.get_type_hints(hint, include_extras=True)
         fields = dataclasses.fields(hint)
         needed = [
@@ -132,7 +134,8 @@ def _class_schema(hint: type) -> dict[str, Any]:
             for one in fields
             if one.default is dataclasses.MISSING and one.default_factory is dataclasses.MISSING
         ]
-        return {"type": "object", "properties": {one.name: type_schema(hints[one.name]) for one in fields}, "required": needed}
+        properties = {one.name: type_schema(hints[one.name], (*within, hint)) for one in fields}
+        return {"type": "object", "properties": properties, "required": needed}
     return {}
 
 

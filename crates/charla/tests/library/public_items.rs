@@ -12,13 +12,29 @@ const LIST: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/public-api.txt");
 
 type Names = Vec<String>;
 
-/// A crate's modules by their paths, each with its items.
+/// The modules of the workspace's crates by their paths, the crate's name first, each with its items.
 #[derive(Default)]
 struct Sources {
     modules: BTreeMap<Names, Vec<Item>>,
 }
 
 impl Sources {
+    /// Those of every crate beside this one: what is named from them is public here, too.
+    fn of_workspace() -> Self {
+        let mut sources = Self::default();
+        let crates = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/.."));
+        for entry in fs::read_dir(crates).unwrap() {
+            let entry = entry.unwrap();
+            let folder = entry.file_name().into_string().unwrap();
+            let source = entry.path().join("src");
+            let name = if folder == "charla" { folder } else { format!("charla_{folder}") };
+            if source.join("lib.rs").exists() {
+                sources.read(&source.join("lib.rs"), &source, vec![name]);
+            }
+        }
+        sources
+    }
+
     fn read(&mut self, file: &Path, folder: &Path, path: Names) {
         let text = fs::read_to_string(file).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
         let parsed = syn::parse_file(&text).unwrap_or_else(|error| panic!("{}: {error}", file.display()));
@@ -43,17 +59,29 @@ impl Sources {
         self.modules.insert(path, items);
     }
 
-    /// The module and the name of what a path names, seen from a module; nothing of another crate's.
+    /// The module and the name of what a path names, seen from a module; nothing of a crate from elsewhere. A crate itself
+    /// is a name in no module.
     fn resolve(&self, module: &[String], path: &[String]) -> Option<(Names, String)> {
         let (mut at, mut rest) = (module.to_vec(), path);
         while let Some(first) = rest.first() {
             match first.as_str() {
-                "crate" => at.clear(),
+                "crate" => at.truncate(1),
                 "self" => {}
                 "super" => drop(at.pop()),
                 _ => break,
             }
             rest = &rest[1..];
+        }
+        let outside = rest.first().filter(|first| {
+            let is_crate = self.modules.contains_key(std::slice::from_ref(*first));
+            is_crate && !self.modules.contains_key(&joined(&at, first))
+        });
+        if let Some(name) = outside {
+            at = vec![name.clone()];
+            rest = &rest[1..];
+            if rest.is_empty() {
+                return Some((Vec::new(), name.clone()));
+            }
         }
         let (name, modules) = rest.split_last()?;
         for step in modules {
@@ -82,7 +110,8 @@ impl Sources {
     /// The public methods and constants of a type, in whatever module they are written.
     fn methods(&self, home: &(Names, String)) -> Vec<String> {
         let mut found = Vec::new();
-        for (module, items) in &self.modules {
+        let same_crate = self.modules.iter().filter(|(module, _)| module.first() == home.0.first());
+        for (module, items) in same_crate {
             for item in items {
                 let Item::Impl(block) = item else { continue };
                 let Type::Path(path) = &*block.self_ty else { continue };
@@ -95,59 +124,103 @@ impl Sources {
         found
     }
 
+    /// The crates that a module gives its users as a whole.
+    fn whole_crates(&self, module: &[String]) -> BTreeSet<String> {
+        let imports = self.modules[module].iter().filter_map(|item| match item {
+            Item::Use(import) if is_public(&import.vis) => Some(leaves(&import.tree, Vec::new())),
+            _ => None,
+        });
+        let homes = imports.flatten().filter_map(|(path, _)| self.resolve(module, &path));
+        homes.filter(|(place, _)| place.is_empty()).map(|(_, name)| name).collect()
+    }
+}
+
+/// What programs may name, line by line.
+struct Listing<'a> {
+    sources: &'a Sources,
+    /// Crates that are listed as a whole: what is named from them elsewhere stands there.
+    whole: BTreeSet<String>,
+    lines: BTreeSet<String>,
+}
+
+impl Listing<'_> {
     /// What is public of a module, each thing under the path by which programs name it.
-    fn public(&self, module: &[String], lines: &mut BTreeSet<String>) {
-        for item in &self.modules[module] {
+    fn public(&mut self, module: &[String], shown: &str) {
+        for item in &self.sources.modules[module] {
             match item {
                 Item::Use(import) if is_public(&import.vis) => {
                     for (path, given) in leaves(&import.tree, Vec::new()) {
-                        match self.resolve(module, &path) {
-                            Some(home) => self.named(&home, &shown(module, &given), lines),
-                            None => {
-                                lines.insert(format!("{} = {}", shown(module, &given), path.join("::")));
-                            }
-                        }
+                        self.imported(module, &path, &format!("{shown}::{given}"));
                     }
                 }
                 Item::Mod(child) if is_public(&child.vis) => {
-                    let child = joined(module, &child.ident.to_string());
-                    self.public(&child, lines);
+                    let name = child.ident.to_string();
+                    self.public(&joined(module, &name), &format!("{shown}::{name}"));
                 }
                 item => {
                     if let Some(name) = name_of(item).filter(|_| visibility(item).is_some_and(is_public)) {
                         let home = (module.to_vec(), name.clone());
-                        self.named(&home, &shown(module, &name), lines);
+                        self.named(&home, &format!("{shown}::{name}"));
                     }
                 }
             }
         }
     }
 
+    /// What another module declares, under the name that it has here.
+    fn imported(&mut self, module: &[String], path: &[String], shown: &str) {
+        let home = self.sources.resolve(module, path);
+        let elsewhere = |home: &(Names, String)| {
+            home.0.first().is_some_and(|name| *name != module[0] && self.whole.contains(name))
+        };
+        match home {
+            Some((place, name)) if place.is_empty() => {
+                self.lines.insert(format!("{shown} = {}", path.join("::")));
+                self.public(&[name], shown);
+            }
+            Some(home) if !elsewhere(&home) => self.named(&home, shown),
+            _ => {
+                self.lines.insert(format!("{shown} = {}", path.join("::")));
+                self.made(module, path, shown);
+            }
+        }
+    }
+
+    /// What macros make in the module that should declare it: there is no item of the name, so what they are given stands for it.
+    fn made(&mut self, module: &[String], path: &[String], shown: &str) {
+        let Some((_, place)) = path.split_last() else { return };
+        let Some((at, last)) = self.sources.resolve(module, place) else { return };
+        let around = shown.rsplit_once("::").map_or(shown, |(around, _)| around);
+        for item in self.sources.modules.get(&joined(&at, &last)).into_iter().flatten() {
+            let Item::Macro(called) = item else { continue };
+            if called.ident.is_some() {
+                continue;
+            }
+            let name = written(&called.mac.path);
+            let given = without_words(&written(&called.mac.tokens));
+            self.lines.extend(entries(&given).map(|entry| format!("{around}::{last} by {name}!: {entry}")));
+        }
+    }
+
     /// A public item under this name, with what is public in it.
-    fn named(&self, home: &(Names, String), shown: &str, lines: &mut BTreeSet<String>) {
-        let items = &self.modules[&home.0];
+    fn named(&mut self, home: &(Names, String), shown: &str) {
+        let items = &self.sources.modules[&home.0];
         // A function may have the name of a module beside it.
         let mut found: Vec<&Item> =
             items.iter().filter(|item| name_of(item).as_ref() == Some(&home.1)).collect();
         found.sort_by_key(|item| matches!(item, Item::Mod(_)));
         let Some(item) = found.first() else { return };
         if let Item::Mod(module) = item {
-            return self.public(&joined(&home.0, &module.ident.to_string()), lines);
+            return self.public(&joined(&home.0, &module.ident.to_string()), shown);
         }
-        lines.insert(format!("{shown}: {}", head(item)));
-        let inside = members(item).into_iter().chain(self.methods(home));
-        lines.extend(inside.map(|member| format!("{shown}::{member}")));
+        self.lines.insert(format!("{shown}: {}", head(item)));
+        let inside = members(item).into_iter().chain(self.sources.methods(home));
+        self.lines.extend(inside.map(|member| format!("{shown}::{member}")));
     }
 }
 
 fn joined(path: &[String], name: &str) -> Names {
     path.iter().cloned().chain([name.to_owned()]).collect()
-}
-
-fn shown(module: &[String], name: &str) -> String {
-    let path: Vec<&str> =
-        ["charla"].into_iter().chain(module.iter().map(String::as_str)).chain([name]).collect();
-    path.join("::")
 }
 
 fn is_public(visibility: &Visibility) -> bool {
@@ -295,6 +368,29 @@ fn method(item: &ImplItem) -> Option<String> {
     }
 }
 
+/// What a macro is given, without documentation.
+fn without_words(given: &str) -> String {
+    let mut parts = given.split("# [doc = \"");
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |text, part| text + part.split_once("\"]").map_or("", |(_, rest)| rest))
+}
+
+/// What stands between the commas of a text that are within no brackets.
+fn entries(text: &str) -> impl Iterator<Item = String> {
+    let mut depth = 0;
+    let outer = move |c: char| {
+        match c {
+            '(' | '[' | '{' => depth += 1,
+            ')' | ']' | '}' => depth -= 1,
+            _ => {}
+        }
+        c == ',' && depth == 0
+    };
+    let entries: Names =
+        text.split(outer).map(|entry| entry.split_whitespace().collect::<Vec<&str>>().join(" ")).collect();
+    entries.into_iter().filter(|entry| !entry.is_empty())
+}
+
 /// Tokens as people write them.
 fn written(tokens: &impl ToTokens) -> String {
     let mut text = tokens.to_token_stream().to_string();
@@ -327,12 +423,21 @@ fn written(tokens: &impl ToTokens) -> String {
 
 #[test]
 fn the_public_items_are_those_that_are_listed() {
-    let source = Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/src"));
-    let mut sources = Sources::default();
-    sources.read(&source.join("lib.rs"), source, Vec::new());
-    let mut lines = BTreeSet::new();
-    sources.public(&[], &mut lines);
-    assert!(lines.len() > 200, "hardly any items were found");
+    let sources = Sources::of_workspace();
+    let top = ["charla".to_owned()];
+    let mut listing =
+        Listing { sources: &sources, whole: sources.whole_crates(&top), lines: BTreeSet::new() };
+    listing.public(&top, "charla");
+    let lines = listing.lines;
+    for wanted in [
+        "charla::Charla: struct (Clone)",
+        // Of crates that are given as a whole, and of one that is not.
+        "charla::proto::Outcome::ProceedOnce",
+        "charla::providers::Client::fn new",
+        "charla::SessionHandle::fn subscribe",
+    ] {
+        assert!(lines.iter().any(|line| line.starts_with(wanted)), "{wanted} is not found");
+    }
     if std::env::var_os("UPDATE_DOCS").is_some() {
         let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         fs::write(LIST, text).unwrap();
