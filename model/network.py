@@ -32,6 +32,15 @@ def norm(x, weight):
     return (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + EPS)).to(x.dtype) * weight
 
 
+def attention(q, k, v):
+    """Of each token to itself and those before it. torch has it since 2.0; Debian's may be older."""
+    if hasattr(F, "scaled_dot_product_attention"):
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True)
+    after = torch.ones(q.shape[-2], k.shape[-2], dtype=torch.bool, device=q.device).triu(1)
+    weight = q @ k.transpose(-2, -1) / math.sqrt(HEAD)
+    return weight.masked_fill(after, -math.inf).softmax(-1) @ v
+
+
 def turned(x, cos, sin):
     """Rotary positions of neighbouring pairs, as GGUF has them."""
     even, odd = x[..., 0::2], x[..., 1::2]
@@ -55,7 +64,7 @@ class Block(nn.Module):
         k = turned(split(self.attn_k(h), KV_HEADS), cos, sin)
         v = split(self.attn_v(h), KV_HEADS)
         k, v = (y.repeat_interleave(HEADS // KV_HEADS, 1) for y in (k, v))
-        y = F.scaled_dot_product_attention(q, k, v, is_causal=True)
+        y = attention(q, k, v)
         x = x + self.attn_output(y.transpose(1, 2).reshape(batch, length, WIDTH))
         h = norm(x, self.ffn_norm)
         return x + self.ffn_down(F.silu(self.ffn_gate(h)) * self.ffn_up(h))

@@ -194,9 +194,9 @@ def save(net, o):
 
 def train(net, stream, valid, o, device, begun):
     learnt = [x for x in net.parameters() if x.requires_grad]
-    optimizer = torch.optim.AdamW(
-        learnt, lr=o.lr, betas=(0.9, 0.98), weight_decay=0.0, fused=device == "cuda"
-    )
+    # Not on a CPU: torch has known the word since 2.0, and Debian's may be older.
+    fused = {"fused": True} if device == "cuda" else {}
+    optimizer = torch.optim.AdamW(learnt, lr=o.lr, betas=(0.9, 0.98), weight_decay=0.0, **fused)
     seen, total, since = 0, 0.0, time.time()
     source = iter(stream)
     for step in range(o.steps):

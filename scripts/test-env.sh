@@ -1,4 +1,4 @@
-# Sourced by ./test: makes the Python environments that tests need, and installs MCP servers, the engine, a browser, tmux and PostgreSQL.
+# Sourced by ./test: makes the Python environments that tests need, and installs MCP servers, the engine, torch, a browser, tmux and PostgreSQL.
 
 # make_test_env ROOT
 #   Installs ROOT/tests/requirements.txt into ROOT/.test-env/venv and exports CHARLA_TEST_PYTHON.
@@ -90,6 +90,52 @@ make_engine() {
         cargo run --quiet --locked --manifest-path "$root/Cargo.toml" -p charla-cli -- models pull
 }
 
+# make_training ROOT
+#   Finds a Python with torch, or installs Debian's (for the CPU: 150 MB), and what else training the built-in model needs into
+#   ROOT/.test-env/training. Exports CHARLA_TEST_TRAINING_PYTHON, which runs it.
+make_training() {
+    local list=$1/model/tests/requirements.txt
+    local folder=$1/.test-env/training
+    local python wanted
+    python=$(find_torch)
+    if [ -z "$python" ]; then
+        # Without OpenBLAS it multiplies ten times slower.
+        install_package python3-torch libopenblas0-pthread || true
+        python=$(find_torch)
+    fi
+    if [ -z "$python" ]; then
+        echo "error: torch is needed to test how the built-in model is trained" >&2
+        return 1
+    fi
+    export CHARLA_TEST_TRAINING_PYTHON=$folder/bin/python
+    wanted="$python $(sha256sum <"$list")" || return 1
+    if [ "$(cat "$folder/requirements.sha256" 2>/dev/null)" = "$wanted" ]; then
+        return 0
+    fi
+    rm -rf "$folder"
+    mkdir -p "$folder/bin" "$folder/packages"
+    # Another Python may have pip than the one that has torch.
+    python3 -m pip install --quiet --disable-pip-version-check --root-user-action=ignore --no-deps --only-binary :all: \
+        --python-version "$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')" \
+        --target "$folder/packages" -r "$list" || return 1
+    {
+        echo '#!/bin/sh'
+        printf 'PYTHONPATH="%s" exec %s "$@"\n' "$folder/packages" "$python"
+    } >"$folder/bin/python"
+    chmod +x "$folder/bin/python"
+    printf '%s\n' "$wanted" >"$folder/requirements.sha256"
+}
+
+find_torch() {
+    local python
+    for python in python3 /usr/bin/python3; do
+        if "$python" -c 'import numpy, torch' 2>/dev/null; then
+            echo "$python"
+            return 0
+        fi
+    done
+}
+
 # make_small_programs
 #   Finds or installs what recipes for CI use (jq), and what watches connections (strace); tests do without the latter.
 make_small_programs() {
@@ -153,12 +199,12 @@ find_database() {
     command -v initdb >/dev/null || ls /usr/lib/postgresql/*/bin/initdb >/dev/null 2>&1
 }
 
-# Installs a package of Debian's.
+# Installs packages of Debian's.
 install_package() {
     local apt="apt-get"
     command -v apt-get >/dev/null || return 1
     if [ "$(id -u)" -ne 0 ]; then apt="sudo apt-get"; fi
-    $apt update -qq && $apt install -y -qq --no-install-recommends "$1" >/dev/null
+    $apt update -qq && $apt install -y -qq --no-install-recommends "$@" >/dev/null
 }
 
 # A directory of packages, and a python that finds them: for systems whose python3 comes without venv.

@@ -8,13 +8,15 @@ import unittest
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 sys.path.insert(0, HERE)
 
+import missing
+
 try:
     import gguf
     import numpy as np
 
     import adapter
-except ImportError as missing:
-    raise unittest.SkipTest(f"packing needs gguf and numpy: {missing}")
+except ImportError as error:
+    raise missing.left_out("packing needs gguf and numpy", error)
 
 
 def read_back(path):

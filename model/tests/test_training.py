@@ -11,6 +11,8 @@ import unittest
 
 sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
+import missing
+
 try:
     import numpy as np
     import torch
@@ -18,10 +20,14 @@ try:
     import adapter
     import network
     import train
-except ImportError as missing:
-    raise unittest.SkipTest(f"training needs torch, gguf and tokenizers: {missing}")
+except ImportError as error:
+    raise missing.left_out("training needs torch, gguf and tokenizers", error)
 
 from generator.conversations import conversation
+
+
+# Short conversations, few a batch.
+LONGEST, ROWS = 600, 4
 
 
 class Bytes:
@@ -32,7 +38,7 @@ class Bytes:
 
 
 class Stream:
-    """Short conversations, a few a batch."""
+    """Batches without end."""
 
     def __init__(self):
         self.count = 0
@@ -41,11 +47,11 @@ class Stream:
         seed = 0
         while True:
             rows = []
-            while len(rows) < 4:
+            while len(rows) < ROWS:
                 seed += 1
                 kind, turns = conversation(seed)
                 ids, marks = train.encoded(Bytes(), turns)
-                if len(ids) < 700:
+                if len(ids) < LONGEST:
                     rows.append((kind, np.array(ids, np.uint16), np.array(marks, np.uint8)))
             self.count += len(rows)
             yield rows
