@@ -60,12 +60,15 @@ impl Scope {
         self.names(path).any(|name| looks_secret(&name)) || self.is_secret_of_home(path)
     }
 
-    /// True for what is secret because it lies where it lies below the home. What was opened to be read is not.
+    /// True for what is secret because it lies where it lies below the home. What was opened to be read is not, nor is a workspace
+    /// that was opened in such a place.
     pub(super) fn is_secret_of_home(&self, path: &Path) -> bool {
         let below = |name: &Path| {
             let mut homes = self.homes().filter_map(|home| name.strip_prefix(home).ok());
             homes.any(is_secret_of_home)
         };
-        !lies_in(&self.readable, path) && self.names(path).any(|name| below(&name))
+        let mut around = self.roots.iter().filter(|root| path.starts_with(root));
+        let is_opened = lies_in(&self.readable, path) || around.any(|root| below(root));
+        !is_opened && self.names(path).any(|name| below(&name))
     }
 }

@@ -671,6 +671,12 @@ fn what_is_secret_in_a_home_is_kept_by_the_tools_that_read_files() {
     for path in ["/home/user/.charla/AGENTS.md", "/home/user/project/.claude/settings.json", "/w/.charla/x"] {
         assert_eq!(book.withheld("read_file", Path::new(path), ApprovalMode::Default), None, "{path}");
     }
+    let within = Scope { roots: vec![home.join(".claude/skills/one")], ..scope };
+    let within = RuleBook::new(within, &[]).unwrap();
+    let skill = home.join(".claude/skills/one/run.py");
+    assert_eq!(within.withheld("read_file", &skill, ApprovalMode::Default), None);
+    let other = home.join(".claude/other.json");
+    assert_eq!(within.withheld("read_file", &other, ApprovalMode::Default), Some(Withheld::Secret));
     let opened = book.reading(vec![home.join(".charla/skills")]);
     let skill = home.join(".charla/skills/x/run.py");
     assert_eq!(opened.withheld("read_file", &skill, ApprovalMode::Default), None);
