@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use charla_proto::{CallAsked, Command, Outcome, PostError, Refusal, Reply, Request, RevertedFile};
+use charla_proto::{CallAsked, Command, Fact, Outcome, PostError, Refusal, Reply, Request, RevertedFile};
 
 use super::error::SessionError;
 use super::offline;
@@ -60,7 +60,13 @@ impl Elsewhere<'_> {
         }
         let waiting = self.sessions.approvals_of(id).await?;
         let WaitingApproval { session, asked, .. } = match waiting.as_slice() {
-            [] => return Err(self.nothing_waits(id, outcome, by).await),
+            [] => {
+                let unknown = || {
+                    Failure::input(format!("nothing waits for an answer under `{id}`"))
+                        .with_hint(Hint::ListQuestions)
+                };
+                return Err(self.who_won(id).await.unwrap_or_else(unknown));
+            }
             [one] => one.clone(),
             several => match several.iter().find(|waiting| waiting.asked.approval == id) {
                 Some(exact) => exact.clone(),
@@ -75,23 +81,28 @@ impl Elsewhere<'_> {
         match self.request(&session, command, by).await {
             Ok((Reply::Refused(refusal), _)) => Err(refused(&refusal)),
             Ok((_, runs)) => Ok(AnsweredApproval { session, asked, runs }),
-            Err(error @ SessionError::InUse(_)) => {
-                Err(Failure::from(error).with_hint("answer it there, or end that process first"))
-            }
-            Err(error) => Err(error.into()),
+            // Whoever was quicker may have it open, or its process may be ending.
+            Err(error) => Err(match (self.who_won(&asked.approval).await, error) {
+                (Some(late), _) => late,
+                (None, error @ SessionError::InUse(_)) => {
+                    Failure::from(error).with_hint("answer it there, or end that process first")
+                }
+                (None, error) => error.into(),
+            }),
         }
     }
 
-    /// Nothing of that id waits: who answered it, if somebody did.
-    async fn nothing_waits(&mut self, id: &str, outcome: Outcome, by: &str) -> Failure {
-        let unknown = Failure::input(format!("nothing waits for an answer under `{id}`"))
-            .with_hint(Hint::ListQuestions);
-        let Some((session, _)) = id.split_once(':') else { return unknown };
-        let command = Command::Answer { approval: id.to_owned(), outcome };
-        match self.request(session, command, by).await {
-            Ok((Reply::Refused(refusal @ Refusal::Late { .. }), _)) => refused(&refusal),
-            _ => unknown,
-        }
+    /// That somebody has answered the question of this id, if its session's records tell so. They tell it whoever has the session open.
+    async fn who_won(&self, id: &str) -> Option<Failure> {
+        let (session, _) = id.split_once(':')?;
+        let records = self.sessions.records(session).await.ok()?;
+        records.into_iter().find_map(|record| match record.fact {
+            Fact::ApprovalAnswered(answered) if answered.approval == id => {
+                let (outcome, by) = (answered.outcome, answered.by);
+                Some(refused(&Refusal::Late { outcome, by }))
+            }
+            _ => None,
+        })
     }
 
     /// Makes an earlier message of a session the last one.
