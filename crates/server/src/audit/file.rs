@@ -181,8 +181,9 @@ mod tests {
             let text = std::fs::read_to_string(&path).unwrap();
             let torn = text.lines().filter(|line| Chain::after(line).is_none()).count();
             assert_eq!(verify_audit(&path).unwrap(), Ok(entries + 1 + torn as u64), "{text}");
-            // Once more, wherever in what was written then.
-            for kept in kept..text.len() {
+            // Once more, in the middle of what was written then, and between its lines.
+            let ends = text.match_indices('\n').map(|(at, _)| at + 1);
+            for kept in ends.filter(|at| (kept..text.len()).contains(at)).chain([text.len() - 20]) {
                 std::fs::write(&path, text.get(..kept).unwrap()).unwrap();
                 append(&path, entry("last")).unwrap();
                 assert!(verify_audit(&path).unwrap().is_ok(), "{}", std::fs::read_to_string(&path).unwrap());

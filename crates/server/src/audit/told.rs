@@ -48,7 +48,7 @@ pub(crate) fn shown(text: &str) -> Value {
     if beginning.len() == text.len() && line.chars().count() <= MOST {
         return Value::String(line);
     }
-    let rest = format!("… ({} characters, SHA-256 {})", text.chars().count(), Digest::of(text).text());
+    let rest = format!("... ({} characters, SHA-256 {})", text.chars().count(), Digest::of(text).text());
     let room = MOST.saturating_sub(rest.chars().count());
     Value::String(line.chars().take(room).collect::<String>() + &rest)
 }

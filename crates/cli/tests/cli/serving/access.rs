@@ -119,7 +119,9 @@ fn what_was_decided_is_in_a_log_that_tells_when_it_was_changed() {
     let decided = ["create_session", "result", "answer", "result"].map(|what| ("web", what));
     assert_eq!(told, [[("", "sign_in"); 2].as_slice(), &decided].concat());
     assert_eq!((&lines[0]["about"]["status"], &lines[1]["about"]["status"]), (&json!(401), &json!(200)));
-    assert_eq!(lines[4]["about"], json!({"approval": question, "outcome": "proceed_once"}));
+    let about = &lines[4]["about"];
+    assert_eq!((&about["approval"], &about["outcome"]), (&json!(question), &json!("proceed_once")));
+    assert_eq!(about.as_object().unwrap().len(), 4, "with the tool and a hash of what was shown: {about}");
     assert!(!log.contains("secret plan") && !log.contains(&served.code), "{log}");
     let run = place.run(&["audit", "verify"]);
     assert_eq!((run.code, run.out.as_str()), (Some(0), "6 entries, the chain is whole\n"), "{}", run.err);

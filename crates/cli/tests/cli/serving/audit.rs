@@ -146,7 +146,10 @@ fn an_answer_with_what_it_has_no_field_for_does_nothing_and_forges_nothing() {
         "password": "x", "approval": "another:4"});
     let refused = anna.post(&format!("/approvals/{approval}"), &forged);
     assert_eq!((refused.status, &refused.json()["kind"]), (400, &json!("bad_request")), "{}", refused.text());
-    assert_eq!(about(&team.place, "answer"), [json!({"outcome": "proceed_once", "approval": approval})]);
+    let mut told = about(&team.place, "answer");
+    let hash = told[0].as_object_mut().unwrap().remove("confirmation");
+    assert!(hash.is_some_and(|hash| hash.as_str().unwrap().len() == 43));
+    assert_eq!(told, [json!({"outcome": "proceed_once", "approval": approval, "tool": "write_file"})]);
     let command = json!({"command": "answer", "approval": approval, "outcome": "proceed_once", "args": {}});
     assert_eq!(anna.post(&format!("/sessions/{session}/commands"), &command).status, 400);
     let mode = json!({"command": "set_mode", "mode": "plan", "reason": "because"});

@@ -189,33 +189,39 @@ fn a_key_that_was_claimed_and_not_used_is_free_again_at_every_node() {
 
 #[test]
 fn a_session_that_is_being_opened_while_its_user_is_given_something_else_does_not_run() {
-    let nodes = Nodes::start(["unused".into()]);
+    let mut nodes = Nodes::start(["Hello.".into(), "Again.".into()]);
     let token = nodes.member("anna");
+    let session = nodes.nodes[2].with_token(&token).begin("hello");
+    nodes.nodes[2].with_token(&token).events(&session, 0).until("turn_ended");
+    assert_eq!(nodes.nodes.remove(2).end(), Some(0), "nobody has it open");
     let (owner, anna) = (&nodes.nodes[0], nodes.nodes[0].with_token(&token));
+    let prompt = json!({"command": "prompt", "content": {"role": "user", "parts": [{"text": "again"}]}});
+    let send = || anna.post(&format!("/sessions/{session}/commands"), &prompt);
     let postgres = &nodes.postgres;
     let psql = |arguments: &[&str]| postgres.run("psql", &[&["-d", "postgres", "-At"], arguments].concat());
-    // Whoever opens a session reads the user's files first.
+    // Whoever opens a session looks for its outputs.
     let locks = |granted: &str| {
         let query = format!(
-            "select count(*) from pg_locks where relation = 'charla.files'::regclass and {granted} granted
+            "select count(*) from pg_locks where relation = 'charla.outputs'::regclass and {granted} granted
             and (not granted or mode = 'AccessExclusiveLock')"
         );
         String::from_utf8(psql(&["-c", &query]).unwrap()).unwrap().trim() != "0"
     };
     std::thread::scope(|scope| {
-        let lock = "lock table charla.files in access exclusive mode";
+        let lock = "lock table charla.outputs in access exclusive mode";
         scope.spawn(|| psql(&["-c", "begin", "-c", lock, "-c", "select pg_sleep(60)"]));
-        until("nobody holds the files", || locks(""));
-        let opening = scope.spawn(|| anna.post("/sessions", &json!({})));
+        until("nobody holds the outputs", || locks(""));
+        let opening = scope.spawn(send);
         until("no session is being opened", || locks("not"));
-        assert_eq!(owner.post("/users/anna", &json!({"network": true})).status, 200);
+        let changed = owner.post("/users/anna", &json!({"network": true}));
         let free = "select pg_terminate_backend(pid) from pg_stat_activity where query like '%pg_sleep(%' and pid <> pg_backend_pid()";
         psql(&["-c", free]).unwrap();
+        assert_eq!(changed.status, 200, "{}", changed.text());
         let opened = opening.join().unwrap();
         assert_eq!((opened.status, &opened.json()["kind"]), (409, &json!("conflict")), "{}", opened.text());
     });
-    let again = anna.post("/sessions", &json!({}));
-    assert_eq!(again.status, 201, "{}", again.text());
+    let again = send();
+    assert_eq!(again.status, 200, "{}", again.text());
 }
 
 #[test]
