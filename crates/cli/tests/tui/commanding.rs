@@ -225,6 +225,7 @@ fn the_branch_is_told_after_a_switch_of_ones_own() {
     git(&["init", "-q", "-b", "harbour"]);
     let mut terminal = Terminal::sized(&place, &["-m", "openai/gpt-test"], 120, 40);
     terminal.wait_for("⎇ harbour");
+    terminal.wait_for("openai/gpt-test");
     terminal.press("!git checkout -q -b lighthouse\r");
     terminal.wait_for("⎇ lighthouse");
 }

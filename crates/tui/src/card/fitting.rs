@@ -96,20 +96,21 @@ impl Viewport {
         self.is_written = true;
     }
 
-    /// Somebody moves the text. What they have not seen is never gone past by a page.
-    pub fn scroll(&mut self, key: KeyEvent) {
-        self.scroll = match (key.code, self.next_unseen()) {
+    /// Somebody moves the text. What they have not seen is never gone past by a page; the terms are gone to where somebody
+    /// `wants_terms`.
+    pub fn scroll(&mut self, key: KeyEvent, wants_terms: bool) {
+        self.scroll = match (key.code, self.next_unseen(wants_terms)) {
             (KeyCode::PageDown, Some(row)) => Some(row.saturating_sub(usize::from(self.shown.0 > 1))),
             _ => keys::scrolled(key, self.scroll, self.shown),
         };
     }
 
     /// The first row below that was not in sight yet, else the first of all. What would happen goes before its terms.
-    fn next_unseen(&self) -> Option<usize> {
+    fn next_unseen(&self, wants_terms: bool) -> Option<usize> {
         let below = self.scroll.unwrap_or_default();
         let next = |rows: &BTreeSet<usize>| rows.range(below..).next().or(rows.first()).copied();
         let deed = next(&self.unseen).filter(|_| !self.is_seen);
-        deed.or_else(|| next(&self.unseen_terms).filter(|_| !self.are_terms_seen))
+        deed.or_else(|| next(&self.unseen_terms).filter(|_| wants_terms && !self.are_terms_seen))
     }
 
     /// The text is where it is by itself.

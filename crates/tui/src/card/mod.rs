@@ -211,7 +211,7 @@ impl Card {
             return self.heard(said);
         }
         if keys::scrolls(key) {
-            self.viewport.scroll(key);
+            self.viewport.scroll(key, self.wants_terms);
             return Deed::Taken;
         }
         match self.entry {

@@ -252,6 +252,24 @@ fn a_long_change_is_allowed_by_its_ends_and_what_is_hidden_of_it() {
 }
 
 #[test]
+fn a_long_change_is_read_page_by_page() {
+    let lines: String = (0..60).map(|n| format!("+line {n}\n")).collect();
+    let asked = asked(ConfirmationDetail::Edit {
+        path: "/w/new.txt".into(),
+        diff: format!("--- new.txt\n+++ new.txt\n@@ -0,0 +1,60 @@\n{lines}"),
+        before: None,
+        after: lines.replace('+', ""),
+    });
+    let (mut card, mut shown, now) = shown_once(&asked, (80, 12));
+    for _ in 0..20 {
+        press(&mut card, KeyCode::PageDown, now);
+        shown.push_str(&text_of(&mut card, 80, 12, now));
+    }
+    let missing: Vec<usize> = (0..60).filter(|n| !shown.contains(&format!("│ +line {n}\n"))).collect();
+    assert!(missing.is_empty(), "{missing:?}");
+}
+
+#[test]
 fn nobody_allows_what_they_have_not_gone_through() {
     let long = (0..60).map(|n| format!("echo {n}")).collect::<Vec<_>>().join("\n");
     let enter = KeyEvent::new(KeyCode::Enter, KeyModifiers::NONE);
