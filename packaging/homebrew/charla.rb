@@ -9,6 +9,8 @@ class Charla < Formula
   depends_on "rust" => :build
 
   def install
+    # Where `charla update --check` asks.
+    ENV["CHARLA_RELEASE_URL"] = homepage
     system "cargo", "install", *std_cargo_args(path: "crates/cli")
     system bin/"charla", "man", "--into", "man"
     man1.install Dir["man/*.1"]
@@ -17,6 +19,6 @@ class Charla < Formula
 
   test do
     assert_match version.to_s, shell_output("#{bin}/charla --version")
-    assert_match "no source is given", shell_output("#{bin}/charla update --check 2>&1", 42)
+    assert_match "is no address", shell_output("#{bin}/charla update --check --from nowhere 2>&1", 42)
   end
 end

@@ -34,6 +34,10 @@ class Formula
 
   attr_reader :prefix, :version
 
+  def homepage
+    self.class.about.fetch(:homepage)
+  end
+
   def bin
     prefix/"bin"
   end

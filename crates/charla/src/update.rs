@@ -1,4 +1,5 @@
-//! Whether there is a newer version. Asked only when a person wants to know, of the address they name; nothing is ever installed.
+//! Whether there is a newer version. Asked only when a person wants to know, of the address they name, or else of the one that the
+//! program was built with; nothing is ever installed.
 
 use std::cmp::Ordering;
 use std::time::Duration;
@@ -32,6 +33,18 @@ pub struct Release {
 
 /// The version of this program.
 pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Where this program asks when nobody names a source: beside the releases it was built for, if whoever built it named them
+/// by the variable `CHARLA_RELEASE_URL`.
+pub fn default_source() -> Option<String> {
+    option_env!("CHARLA_RELEASE_URL").and_then(source_below)
+}
+
+/// The document about the newest version among the releases at this address.
+fn source_below(releases: &str) -> Option<String> {
+    let releases = releases.trim().trim_end_matches('/');
+    (!releases.is_empty()).then(|| format!("{releases}/newest.json"))
+}
 
 impl Release {
     /// True when it is newer than this program; nothing when its version cannot be read.
@@ -77,8 +90,13 @@ fn compare(one: &str, other: &str) -> Option<Ordering> {
         (None, None) => Ordering::Equal,
         (None, Some(_)) => Ordering::Greater,
         (Some(_), None) => Ordering::Less,
-        (Some(one), Some(other)) => one.cmp(other),
+        (Some(one), Some(other)) => parts(one).cmp(parts(other)),
     }))
+}
+
+/// What stands between the points of a version that is not out yet: numbers come before words, and each in their own order.
+fn parts(early: &str) -> impl Iterator<Item = (bool, u64, &str)> {
+    early.split('.').map(|part| part.parse().map_or((true, 0, part), |number| (false, number, "")))
 }
 
 struct Version<'a> {
@@ -104,7 +122,18 @@ mod tests {
 
     #[test]
     fn versions_stand_in_order() {
-        let order = ["0.1.0-alpha", "0.1.0-beta", "0.1.0", "0.1.9", "0.1.10", "v0.2.0+build", "1.0.0"];
+        let order = [
+            "0.1.0-1",
+            "0.1.0-alpha",
+            "0.1.0-beta.9",
+            "0.1.0-beta.10",
+            "0.1.0-rc",
+            "0.1.0",
+            "0.1.9",
+            "0.1.10",
+            "v0.2.0+build",
+            "1.0.0",
+        ];
         for (place, one) in order.iter().enumerate() {
             for (other_place, other) in order.iter().enumerate() {
                 assert_eq!(compare(one, other), Some(place.cmp(&other_place)), "{one} {other}");
@@ -113,5 +142,13 @@ mod tests {
         for none in ["", "1", "1.2", "1.2.3.4", "1.x.0", "99999999999999999999.0.0"] {
             assert_eq!(compare(none, "1.0.0"), None, "{none}");
         }
+    }
+
+    #[test]
+    fn the_source_lies_beside_the_releases_that_the_program_was_built_for() {
+        for named in ["https://example.org/charla", " https://example.org/charla/\n"] {
+            assert_eq!(source_below(named).as_deref(), Some("https://example.org/charla/newest.json"));
+        }
+        assert_eq!(source_below(" "), None, "an empty variable is none");
     }
 }

@@ -1,26 +1,27 @@
 //! What is new, in words.
 
 use charla::trust::TrustDemand;
-use charla::update::{Release, VERSION};
+use charla::update::{Release, VERSION, default_source};
 use charla::{Charla, Failure};
 use charla_proto::text::one_line;
 use serde_json::json;
 
 use crate::printer::Printer;
 
-/// Asks this source what is new, and tells it. Nothing is installed.
+/// Asks this source what is new, or else the one that the program was built with, and tells it. Nothing is installed.
 pub async fn check(
     source: Option<&str>,
     json: bool,
     charla: &Charla,
     printer: &mut Printer,
 ) -> Result<(), Failure> {
-    let source = source.ok_or_else(|| {
-        Failure::input("nobody is asked for news by itself, and no source is given")
-            .with_hint("name one with --from URL or the variable CHARLA_UPDATE_SOURCE")
+    let source = source.map(str::to_owned).or_else(default_source).ok_or_else(|| {
+        Failure::input("this program was built without an address to ask for news, and no other is given").with_hint(
+            "name one with --from URL or the variable CHARLA_UPDATE_SOURCE: a JSON document with `version`, `url` and `notes`",
+        )
     })?;
     let settings = charla.settings(Vec::new(), &TrustDemand::default())?.settings;
-    let newest = charla::update::newest(source, &settings, charla.environment()).await?;
+    let newest = charla::update::newest(&source, &settings, charla.environment()).await?;
     let newer = newest.is_newer().ok_or_else(|| {
         Failure::system(format!("the source names \"{}\", which is no version", one_line(&newest.version)))
     })?;

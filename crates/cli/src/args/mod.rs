@@ -524,7 +524,7 @@ pub enum Work {
         /// Only say so: there is no other way.
         #[arg(long, required = true)]
         check: bool,
-        /// The address of a JSON document with `version`, `url` and `notes`.
+        /// The address of a JSON document with `version`, `url` and `notes`; the one this program was built with when left out.
         #[arg(long, value_name = "URL", env = "CHARLA_UPDATE_SOURCE")]
         from: Option<String>,
         /// Print JSON.

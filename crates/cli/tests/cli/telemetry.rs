@@ -262,7 +262,8 @@ fn the_dashboard_asks_for_figures_that_are_sent() {
     }
 }
 
-/// A few runs, watched; `scripts/offline.sh` alone watches all that is headless.
+/// A few runs, watched; `scripts/offline.sh` alone watches all that is headless, as `./test` does. Where it cannot be done, somebody has
+/// to say so.
 #[test]
 fn nobody_is_spoken_to_but_the_model() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
@@ -271,7 +272,10 @@ fn nobody_is_spoken_to_but_the_model() {
     watched.args(["telemetry::figures", "answers::", "resuming::a_"]);
     let seen = watched.output().unwrap();
     let told = String::from_utf8_lossy(&seen.stdout);
-    assert!(matches!(seen.status.code(), Some(0 | 77)), "{told}{}", String::from_utf8_lossy(&seen.stderr));
+    let unwatched = seen.status.code() == Some(77) && std::env::var_os("CHARLA_TEST_UNWATCHED").is_some();
+    let hint = "CHARLA_TEST_UNWATCHED=1 does without the watching";
+    let err = String::from_utf8_lossy(&seen.stderr);
+    assert!(seen.status.success() || unwatched, "{told}{err}{hint}");
 }
 
 #[test]

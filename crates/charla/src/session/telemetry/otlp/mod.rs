@@ -24,7 +24,7 @@ use tokio::sync::mpsc::{self, Sender};
 use self::config::Config;
 use self::encode::{SpanId, TraceId, TraceParent};
 use self::exchange::Exchange;
-use self::export::{Exporter, QUEUE};
+use self::export::{Exporter, Http, QUEUE};
 use self::turns::{Item, Turns};
 use super::Subject;
 use crate::clock::now;
@@ -102,7 +102,8 @@ impl Otlp {
     /// Tells what happens in the session, until it is over and all of it is sent, or the time for that is.
     pub(super) async fn follow(self: Arc<Self>, mut events: Subscription) {
         let (items, queue) = mpsc::channel(QUEUE);
-        let exporter = tokio::spawn(Exporter::new(self.config.clone(), self.client.clone()).run(queue));
+        let collector = Http::new(&self.config, self.client.clone());
+        let exporter = tokio::spawn(Exporter::new(self.config.clone(), collector).run(queue));
         let mut turns = Turns::new(
             &self.session,
             &self.agent,
