@@ -90,7 +90,10 @@ fn ask_for_trust(
         let shown = one_line(&folder.to_string_lossy());
         if !folders.trusts(&folder)? {
             printer.words(&format!("The folder \"{shown}\" is not trusted.\n"))?;
-            if !agreed_to("Do you want to trust this folder and continue with the installation? [y/N]: ", printer)? {
+            if !agreed_to(
+                "Do you want to trust this folder and continue with the installation? [y/N]: ",
+                printer,
+            )? {
                 let why = format!("Installation aborted: the folder \"{shown}\" is not trusted.");
                 return Err(Failure::input(why));
             }
