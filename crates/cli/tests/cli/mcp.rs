@@ -436,8 +436,8 @@ fn a_program_reaches_no_secret_and_writes_nowhere_else_unless_it_is_trusted() {
         assert_eq!(run.code, Some(0), "{}", run.err);
         let told = model.requests()[1].body.to_string().replace('\\', "");
         for (path, words, reads, writes) in &files {
-            let read = if trust || *reads { words } else { "PermissionError" };
-            let written = if trust || *writes { "written" } else { "PermissionError" };
+            let read = if trust || *reads { words } else { "refused" };
+            let written = if trust || *writes { "written" } else { "refused" };
             let expected = format!("\"{}\": \"{read} {written}\"", path.display());
             assert!(told.contains(&expected), "{trust}: {expected} is not in {told}");
         }

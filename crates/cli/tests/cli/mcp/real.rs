@@ -186,7 +186,8 @@ fn the_reference_servers_resources_and_prompts_are_read_and_said() {
     let read = call("read_mcp_resource", json!({"uri": uri}));
     let list = call("list_mcp_resources", json!({}));
     let replies = [list, read, Reply::new().text("Done.")];
-    let (_, model, _) = with_everything(replies, true, &["-p", "go"]);
+    let allowed = ["-p", "go", "--allowed-tools", "read_mcp_resource"];
+    let (_, model, _) = with_everything(replies, true, &allowed);
     assert!(sent(&model, 1).contains(uri), "{}", sent(&model, 1));
     assert!(sent(&model, 2).contains("Everything Server"), "{}", sent(&model, 2));
 
