@@ -43,6 +43,16 @@ pub(crate) fn words(hint: &Hint) -> String {
         Hint::PipeSecret => "hand the secret over as a value of the environment",
         Hint::NameTools => "name tools as rules know them, such as run_shell_command(git status)",
         Hint::AllowTools => "Agent(allow=[…]) names tools that need not ask",
+        Hint::AllowCommands => {
+            "Agent(allow=[\"run_shell_command(git status)\"]) names commands by how they begin; approve= answers for others"
+        }
+        Hint::GiveFile => "give its content with the prompt",
+        Hint::ListExtensions => "`charla extensions list` shows those that are installed",
+        Hint::AgreeAgain => "`charla extensions update NAME` shows what changed and asks",
+        Hint::TestServer => "`charla mcp test NAME` starts it and says what it answers",
+        Hint::AddServerThere => "`charla mcp add --project`, in the folder it is for, adds it",
+        Hint::TakeKeys => "`charla import --keys` takes keys, too",
+        Hint::ResumeSession(id) => return format!("Agent.session(resume=\"{id}\") goes on with it"),
         Hint::NameFolders => "name folders that exist",
         Hint::OfferToolsAnyway => {
             "Agent(settings={\"model\": {\"tools\": \"native\"}}) offers it tools anyway"

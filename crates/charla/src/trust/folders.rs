@@ -81,7 +81,8 @@ mod tests {
             let text = format!(r#"{{"security": {{"folderTrust": {{"enabled": {enabled}}}}}}}"#);
             std::fs::write(base.join(".gemini/settings.json"), text).unwrap();
         };
-        let environment = Environment { home: Some(base.clone()), ..Environment::of::<&str, &str>([]) };
+        let mut environment = Environment::of::<&str, &str>([]);
+        environment.home = Some(base.clone());
         for off in ["false", "null"] {
             settings(off);
             assert!(TrustedFolders::of(&environment).is_none());
