@@ -102,6 +102,10 @@ fn title_of_long(file: &mut File, read: &[u8]) -> io::Result<Option<String>> {
         if let Some(title) = TurnStep::of_line(&in_text(&line)).and_then(|step| search.take(step)) {
             return Ok(Some(title));
         }
+        // However long refused prompts are, the next one is looked for as far behind them.
+        if search.is_undecided() {
+            further = 0;
+        }
     }
     Ok(search.end())
 }
