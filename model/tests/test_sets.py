@@ -1,8 +1,11 @@
 """The evaluation sets: frozen by hash, and none of them in what is generated."""
 
 import hashlib
+import json
 import os
+import pathlib
 import sys
+import tempfile
 import unittest
 
 HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -23,6 +26,24 @@ def digest(names):
 
 
 class Sets(unittest.TestCase):
+    def test_each_case_can_be_asked_and_judged(self):
+        sys.path.insert(0, os.path.join(os.path.dirname(HERE), "bench"))
+        import whole_turns
+
+        for path in whole_turns.SETS:
+            self.assertGreater(len(whole_turns.cases_of(path)), 30)
+        with tempfile.TemporaryDirectory() as top:
+            os.mkdir(os.path.join(top, "new"))
+            os.mkdir(os.path.join(top, "new", "a"))
+            path = pathlib.Path(top) / "new.jsonl"
+            good = {"id": "s1", "kind": "question", "folder": "a", "say": ["what is in it?"], "has": ["x"]}
+            path.write_text(json.dumps(good) + "\n")
+            self.assertEqual(whole_turns.cases_of(path), [good])
+            for wrong in ({"folder": "b"}, {"hsa": ["x"]}, {"say": "what is in it?"}, {"id": None}):
+                path.write_text(json.dumps({**good, **wrong}) + "\n")
+                with self.assertRaises(SystemExit):
+                    whole_turns.cases_of(path)
+
     def test_the_whole_turns_are_as_they_were_frozen(self):
         top = os.path.join(HERE, "sets")
         for set_name in ("whole", "fresh"):

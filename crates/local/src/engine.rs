@@ -2,8 +2,7 @@
 
 use std::ffi::OsString;
 use std::fs::File;
-use std::io::Read;
-use std::ops::Deref;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
@@ -19,11 +18,9 @@ use crate::error::LocalError;
 use crate::packages::WEIGHTS_NAME;
 use crate::process::Launch;
 use crate::shared::{EngineAddress, Membership, Shared};
-use crate::store::{Progress, Store};
+use crate::store::{Progress, Report, Store};
 
 const SERVE: &str = include_str!("../assets/serve.py");
-/// A model of many gigabytes is read from a slow disk.
-const START_LIMIT: Duration = Duration::from_secs(300);
 const MAGIC: &[u8] = b"GGUF";
 
 /// Which model an engine runs.
@@ -42,7 +39,7 @@ pub struct EngineOptions {
     pub store: Store,
     /// The model.
     pub model: Model,
-    /// The user's own `llama-server`, used for model files when there is one.
+    /// The user's own `llama-server`, used when there is one.
     pub llama_server: Option<PathBuf>,
     /// Tokens to make room for.
     pub window: u32,
@@ -54,19 +51,6 @@ pub struct EngineOptions {
     pub environment: Vec<(OsString, OsString)>,
     /// What asks the engine whether it is ready. Hand in one that uses no proxy.
     pub http: Arc<dyn Fetch>,
-}
-
-/// Where a running engine is and how to speak to it: OpenAI Chat.
-#[derive(Clone, Debug)]
-pub struct Endpoint {
-    /// Its address, up to and with `/v1`.
-    pub base_url: String,
-    /// The key it takes.
-    pub key: SecretString,
-    /// The model's name.
-    pub model: String,
-    /// Tokens it can read and write together, as the engine itself says.
-    pub window: u32,
 }
 
 /// An engine that is started when it is needed. Clones share it.
@@ -89,19 +73,18 @@ struct Usage {
     watched: bool,
 }
 
-/// A running engine, and the promise that it goes on running until this is dropped.
+/// A running engine, which speaks OpenAI Chat, and the promise that it goes on running until this is dropped.
 #[derive(Debug)]
 pub struct InUse {
-    endpoint: Endpoint,
+    /// Its address, up to and with `/v1`.
+    pub base_url: String,
+    /// The key it takes.
+    pub key: SecretString,
+    /// The model's name.
+    pub model: String,
+    /// Tokens it can read and write together, as the engine itself says.
+    pub window: u32,
     inner: Arc<Inner>,
-}
-
-impl Deref for InUse {
-    type Target = Endpoint;
-
-    fn deref(&self) -> &Endpoint {
-        &self.endpoint
-    }
 }
 
 impl Drop for InUse {
@@ -129,10 +112,7 @@ impl Engine {
     pub fn model(&self) -> String {
         match &self.inner.options.model {
             Model::BuiltIn => WEIGHTS_NAME.to_owned(),
-            Model::File(path) => {
-                let name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-                name.unwrap_or_else(|| "model".to_owned())
-            }
+            Model::File(path) => path.file_stem().unwrap_or("model".as_ref()).to_string_lossy().into_owned(),
         }
     }
 
@@ -140,53 +120,50 @@ impl Engine {
     /// replaces one that died. Call it before each request and hold what it returns until the answer is there.
     ///
     /// Dropping the future stops a set-up; what was downloaded completely is kept.
-    pub async fn ensure(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<InUse, LocalError> {
+    pub async fn ensure(&self, progress: Report<'_>) -> Result<InUse, LocalError> {
         let mut membership = self.inner.membership.lock().await;
         let member = match membership.take().filter(Membership::is_alive) {
             Some(member) => member,
             None => self.join(progress).await?,
         };
         let member = membership.insert(member);
-        let endpoint = Endpoint {
+        self.enter();
+        Ok(InUse {
             base_url: member.address.base_url(),
             key: member.address.key.clone().into(),
             model: self.model(),
             window: member.window,
-        };
-        self.enter();
-        Ok(InUse { endpoint, inner: self.inner.clone() })
+            inner: self.inner.clone(),
+        })
     }
 
-    async fn join(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<Membership, LocalError> {
+    async fn join(&self, progress: Report<'_>) -> Result<Membership, LocalError> {
         let options = &self.inner.options;
         let (weights, adapter) = match &options.model {
             Model::BuiltIn => (options.store.weights(progress).await?, Some(options.store.adapter().await?)),
             Model::File(path) => (checked(path)?, None),
         };
-        let files = ModelFiles { weights, adapter };
-        let own = options.llama_server.as_ref().filter(|_| options.model != Model::BuiltIn);
-        let program = match own {
+        let program = match &options.llama_server {
             Some(program) => Program::LlamaServer(program.clone()),
             None => Program::Managed(options.store.engine(progress).await?),
         };
-        let folder = options.store.running().join(self.kind(&program, &files));
-        let shared = Shared::new(folder, options.http.clone(), START_LIMIT);
+        let parts = Parts { program, weights, adapter };
+        let folder = options.store.running().join(self.kind(&parts));
+        let shared = Shared { folder, http: options.http.clone() };
         progress(Progress::Starting);
-        let launch = |address: &EngineAddress| self.launch(&program, &files, address);
-        shared.join_or_start(launch).await
+        shared.join_or_start(|address| self.launch(&parts, address)).await
     }
 
     /// Engines that may be shared have the same kind.
-    fn kind(&self, program: &Program, files: &ModelFiles) -> String {
+    fn kind(&self, parts: &Parts) -> String {
         let options = &self.inner.options;
-        let kind = format!("{program:?} {files:?} {} {}", options.window, options.threads);
+        let kind = format!("{parts:?} {} {}", options.window, options.threads);
         let digest = Sha256::new().chain_update(kind).chain_update(SERVE).finalize();
         format!("{digest:x}").chars().take(16).collect()
     }
 
-    fn launch(&self, program: &Program, files: &ModelFiles, address: &EngineAddress) -> Launch {
+    fn launch(&self, Parts { program, weights, adapter }: &Parts, address: &EngineAddress) -> Launch {
         let options = &self.inner.options;
-        let ModelFiles { weights, adapter } = files;
         let mut environment = options.environment.clone();
         match program {
             Program::Managed(folder) => {
@@ -210,6 +187,7 @@ impl Engine {
                 let told =
                     ["--host", "127.0.0.1", "--port", &port, "--ctx-size", &window, "--threads", &threads];
                 let mut arguments = vec![OsString::from("--model"), weights.into()];
+                arguments.extend(adapter.iter().flat_map(|path| [OsString::from("--lora"), path.into()]));
                 arguments.extend(
                     told.into_iter().chain(["--alias", &self.model(), "--jinja"]).map(OsString::from),
                 );
@@ -227,9 +205,10 @@ impl Engine {
     }
 }
 
-/// What an engine loads.
+/// What an engine is, and what it loads.
 #[derive(Debug)]
-struct ModelFiles {
+struct Parts {
+    program: Program,
     weights: PathBuf,
     adapter: Option<PathBuf>,
 }
@@ -270,15 +249,12 @@ async fn leave_when_idle(inner: Weak<Inner>) {
 
 /// The file as an absolute path, when it begins as a model does.
 fn checked(path: &Path) -> Result<PathBuf, LocalError> {
-    let not_a_model = |detail: String| LocalError::NotAModel { path: path.to_owned(), detail };
-    let real = path.canonicalize().map_err(|error| not_a_model(error.to_string()))?;
     let mut start = Vec::new();
-    let read = File::open(&real).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut start));
-    read.map_err(|error| not_a_model(error.to_string()))?;
-    if start != MAGIC {
-        return Err(not_a_model("it is no GGUF file".to_owned()));
-    }
-    Ok(real)
+    let real = path.canonicalize().and_then(|real| {
+        File::open(&real)?.take(MAGIC.len() as u64).read_to_end(&mut start)?;
+        if start == MAGIC { Ok(real) } else { Err(io::Error::other("it is no GGUF file")) }
+    });
+    real.map_err(|error| LocalError::NotAModel { path: path.to_owned(), detail: error.to_string() })
 }
 
 #[cfg(test)]

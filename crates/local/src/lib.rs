@@ -22,9 +22,9 @@ mod shared;
 mod store;
 mod window;
 
-pub use engine::{Endpoint, Engine, EngineOptions, InUse, Model};
+pub use engine::{Engine, EngineOptions, InUse, Model};
 pub use error::LocalError;
-pub use packages::{Adapter, File, Package, Packages, WEIGHTS_NAME};
+pub use packages::WEIGHTS_NAME;
 pub use server::{LocalServer, ServerFacts};
-pub use store::{Installed, Pip, Progress, Store};
+pub use store::{Installed, Pip, Progress, Report, Store};
 pub use window::{ServerKind, Window, WindowSource};

@@ -3,68 +3,52 @@
 //! Versions are pinned and every file has its SHA-256 here: what an index serves under a name later is not
 //! used, whoever put it there.
 
-use std::fmt;
-
 /// The built-in model's name in `local/NAME`.
 pub const WEIGHTS_NAME: &str = "smollm2-135m";
 
-/// A package by name and version, and the files that may come of it.
+/// A package by name and version, with the file of each platform.
 #[derive(Clone, Copy, Debug)]
-pub struct Package {
-    /// Its name at the package index.
-    pub name: &'static str,
-    /// Its version.
-    pub version: &'static str,
-    /// The file of each platform.
-    pub files: &'static [File],
+pub(crate) struct Package {
+    pub(crate) name: &'static str,
+    pub(crate) version: &'static str,
+    pub(crate) files: &'static [File],
 }
 
 /// A file that is known to the byte.
 #[derive(Clone, Copy, Debug)]
-pub struct File {
+pub(crate) struct File {
     /// Its name, or its path in an unpacked package.
-    pub name: &'static str,
-    /// Its length in bytes.
-    pub size: u64,
-    /// Its SHA-256 in hexadecimal digits.
-    pub sha256: &'static str,
+    pub(crate) name: &'static str,
+    pub(crate) size: u64,
+    /// In hexadecimal digits.
+    pub(crate) sha256: &'static str,
 }
 
 /// Everything the built-in model needs.
 #[derive(Clone, Copy, Debug)]
-pub struct Packages {
+pub(crate) struct Packages {
     /// The program.
-    pub engine: Package,
-    /// The package the weights are in.
-    pub model: Package,
-    /// The weights, by their path in that package.
-    pub weights: File,
+    pub(crate) engine: Package,
+    /// The package the weights are in, and their path in it.
+    pub(crate) model: Package,
+    pub(crate) weights: File,
     /// What was trained on these weights.
-    pub adapter: Adapter,
+    pub(crate) adapter: Adapter,
 }
 
 /// A LoRA adapter, which is part of this program.
-#[derive(Clone, Copy)]
-pub struct Adapter {
-    /// The GGUF file, packed.
-    pub packed: &'static [u8],
-    /// The file.
-    pub file: File,
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Adapter {
+    pub(crate) file: File,
     /// The SHA-256 of the only weights it fits.
-    pub fits: &'static str,
+    pub(crate) fits: &'static str,
 }
 
-impl fmt::Debug for Adapter {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("Adapter").field("file", &self.file).field("fits", &self.fits).finish_non_exhaustive()
-    }
-}
+/// The adapter, packed.
+pub(crate) const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/adapter.packed"));
 
-impl Default for Packages {
-    fn default() -> Self {
-        Self { engine: XLLAMACPP, model: SMOLLM2, weights: SMOLLM2_WEIGHTS, adapter: ADAPTER }
-    }
-}
+pub(crate) const PACKAGES: Packages =
+    Packages { engine: XLLAMACPP, model: SMOLLM2, weights: SMOLLM2_WEIGHTS, adapter: ADAPTER };
 
 const XLLAMACPP: Package = Package {
     name: "xllamacpp",
@@ -111,7 +95,6 @@ const SMOLLM2_WEIGHTS: File = File {
 
 /// Made in `model/`, which says how.
 const ADAPTER: Adapter = Adapter {
-    packed: include_bytes!(concat!(env!("OUT_DIR"), "/adapter.packed")),
     file: File {
         name: "the adapter",
         size: include_bytes!("../../../model/adapter.gguf").len() as u64,
@@ -129,9 +112,9 @@ mod tests {
 
     #[test]
     fn the_adapter_is_the_one_that_was_measured_and_fits_the_weights() {
-        let Packages { weights, adapter, .. } = Packages::default();
+        let Packages { weights, adapter, .. } = PACKAGES;
         assert_eq!(adapter.fits, weights.sha256);
-        let bytes = unpack(adapter.packed, adapter.file.size as usize);
+        let bytes = unpack(PACKED, adapter.file.size as usize).unwrap();
         assert_eq!(adapter.file.sha256, format!("{:x}", Sha256::digest(bytes)));
         let noted = include_str!("../../../model/adapter.sha256");
         assert_eq!(noted.split_whitespace().next(), Some(adapter.file.sha256));

@@ -58,7 +58,7 @@ impl LocalServer<'_> {
                     self.get("/api/v0/models"),
                     self.get("/v1/models")
                 );
-                let known = kind_of(props.as_ref(), version.as_ref(), studio.as_ref(), models.as_ref());
+                let known = kind_of([&props, &version, &studio, &models].map(Option::as_ref));
                 let Some(kind) = known else { return ServerFacts::default() };
                 kind
             }
@@ -130,12 +130,7 @@ fn root(base_url: &str) -> &str {
 }
 
 /// Each kind has a path or a field that no other has.
-fn kind_of(
-    props: Option<&Value>,
-    version: Option<&Value>,
-    studio: Option<&Value>,
-    models: Option<&Value>,
-) -> Option<ServerKind> {
+fn kind_of([props, version, studio, models]: [Option<&Value>; 4]) -> Option<ServerKind> {
     let any = |answer: Option<&Value>, test: &dyn Fn(&Value) -> bool| {
         answer.is_some_and(|answer| rows(answer, "data").any(test))
     };

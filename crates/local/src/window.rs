@@ -24,35 +24,27 @@ pub enum ServerKind {
 }
 
 impl ServerKind {
+    /// In the order of the kinds: the name of the provider, and the name for people.
+    const NAMES: [(Self, &str, &str); 4] = [
+        (Self::Ollama, "ollama", "Ollama"),
+        (Self::LlamaCpp, "llamacpp", "llama.cpp"),
+        (Self::Vllm, "vllm", "vLLM"),
+        (Self::LmStudio, "lmstudio", "LM Studio"),
+    ];
+
     /// The kind of a provider of this name.
     pub fn of(provider: &str) -> Option<Self> {
-        match provider {
-            "ollama" => Some(Self::Ollama),
-            "llamacpp" => Some(Self::LlamaCpp),
-            "vllm" => Some(Self::Vllm),
-            "lmstudio" => Some(Self::LmStudio),
-            _ => None,
-        }
+        Self::NAMES.into_iter().find(|(_, name, _)| *name == provider).map(|(kind, ..)| kind)
     }
 
     /// The name of the provider that it is.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Ollama => "ollama",
-            Self::LlamaCpp => "llamacpp",
-            Self::Vllm => "vllm",
-            Self::LmStudio => "lmstudio",
-        }
+        Self::NAMES[self as usize].1
     }
 
     /// Its name for people.
     pub fn title(self) -> &'static str {
-        match self {
-            Self::Ollama => "Ollama",
-            Self::LlamaCpp => "llama.cpp",
-            Self::Vllm => "vLLM",
-            Self::LmStudio => "LM Studio",
-        }
+        Self::NAMES[self as usize].2
     }
 }
 

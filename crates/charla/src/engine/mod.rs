@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
-use charla_local::{Engine, EngineOptions, LocalError, Model, Packages, Pip, Store};
+use charla_local::{Engine, EngineOptions, LocalError, Model, Pip, Store};
 
 pub use charla_local::WEIGHTS_NAME;
 pub use generator::EngineGenerator;
@@ -27,6 +27,8 @@ use crate::settings::Settings;
 /// The provider's name.
 pub const PROVIDER: &str = "local";
 
+/// The engine of the user's own, where there is one.
+const SERVER: &str = "llama-server";
 const WINDOW: u32 = 8192;
 /// The built-in model was trained on conversations of half as many tokens.
 const BUILT_IN_WINDOW: u32 = 4096;
@@ -81,13 +83,13 @@ pub(crate) fn identity(model: &Model) -> Option<String> {
 
 /// True when the built-in model is there or may be fetched.
 pub(crate) fn is_available(settings: &Settings, environment: &Environment) -> bool {
-    store(settings, environment).is_ok_and(|store| store.is_complete() || store.forbidden().is_none())
+    state(settings, environment).is_ok()
 }
 
 /// Whether it is ready, in words.
 pub fn state(settings: &Settings, environment: &Environment) -> Result<String, String> {
     let store = store(settings, environment).map_err(|failure| failure.message)?;
-    match (store.is_complete(), store.forbidden()) {
+    match (store.is_complete(environment.program(SERVER).is_some()), store.forbidden()) {
         (true, _) => Ok("installed".to_owned()),
         (false, None) => Ok("set up on first use, about 130 MB".to_owned()),
         (false, Some(reason)) => Err(format!("not installed, and downloads are forbidden ({reason})")),
@@ -96,21 +98,18 @@ pub fn state(settings: &Settings, environment: &Environment) -> Result<String, S
 
 fn options(model: Model, settings: &Settings, environment: &Environment) -> Result<EngineOptions, Failure> {
     let local = &settings.local;
+    let own_window = if model == Model::BuiltIn { BUILT_IN_WINDOW } else { WINDOW };
     let idle = local.idle_minutes.and_then(|minutes| Duration::try_from_secs_f64(minutes * 60.0).ok());
     Ok(EngineOptions {
         store: store(settings, environment)?,
-        window: local.context_window.unwrap_or(window(&model)),
+        window: local.context_window.unwrap_or(own_window),
         model,
-        llama_server: environment.program("llama-server"),
+        llama_server: environment.program(SERVER),
         threads: local.threads.unwrap_or_else(threads),
         idle: idle.unwrap_or(IDLE),
         environment: helper::engine(environment, settings),
         http: Arc::new(network::direct()?),
     })
-}
-
-fn window(model: &Model) -> u32 {
-    if *model == Model::BuiltIn { BUILT_IN_WINDOW } else { WINDOW }
 }
 
 /// Where the engine and the built-in model are installed.
@@ -125,7 +124,7 @@ pub fn store(settings: &Settings, environment: &Environment) -> Result<Store, Fa
     };
     let python = environment.program("python3").unwrap_or_else(|| PathBuf::from("python3"));
     let pip = Pip { python, arguments: Vec::new(), environment: own_programs::installer(environment) };
-    Ok(Store::new(cache.join("local"), Packages::default(), pip, forbidden))
+    Ok(Store::new(cache.join("local"), pip, forbidden))
 }
 
 /// Half the cores: others work here, too, and a thread that waits for its turn stops all the others.
@@ -136,19 +135,14 @@ fn threads() -> u32 {
 
 /// A failure of the engine, with what to do.
 pub fn failure(error: &LocalError) -> Failure {
-    let remedy = match error {
-        LocalError::Forbidden(_) => EngineRemedy::AllowDownload,
-        LocalError::NoPython { .. } => EngineRemedy::InstallPython,
-        LocalError::Download { .. } => EngineRemedy::CheckNetwork,
-        LocalError::Corrupt { .. } => EngineRemedy::TryAgain,
-        LocalError::NotAModel { .. } => EngineRemedy::NameModelFile,
-        LocalError::Start(_) => EngineRemedy::Reinstall,
-        LocalError::File { .. } => EngineRemedy::OtherFolder,
+    let (failure, remedy): (fn(String) -> Failure, EngineRemedy) = match error {
+        LocalError::Forbidden(_) => (Failure::auth, EngineRemedy::AllowDownload),
+        LocalError::NoPython { .. } => (Failure::system, EngineRemedy::InstallPython),
+        LocalError::Download { .. } => (Failure::system, EngineRemedy::CheckNetwork),
+        LocalError::Corrupt { .. } => (Failure::system, EngineRemedy::TryAgain),
+        LocalError::NotAModel { .. } => (Failure::input, EngineRemedy::NameModelFile),
+        LocalError::Start(_) => (Failure::system, EngineRemedy::Reinstall),
+        LocalError::File { .. } => (Failure::system, EngineRemedy::OtherFolder),
     };
-    let failure = match error {
-        LocalError::NotAModel { .. } => Failure::input(error.to_string()),
-        LocalError::Forbidden(_) => Failure::auth(error.to_string()),
-        _ => Failure::system(error.to_string()),
-    };
-    failure.with_hint(Hint::Engine(remedy))
+    failure(error.to_string()).with_hint(Hint::Engine(remedy))
 }

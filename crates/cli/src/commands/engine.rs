@@ -49,10 +49,9 @@ async fn pull(settings: &Settings, environment: &Environment, printer: &mut Prin
 fn list(settings: &Settings, environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {
     let store = store(settings, environment)?;
     let installed = store.installed();
-    let engine = &store.packages().engine;
     let rows = [
         (format!("local/{WEIGHTS_NAME}"), installed.weights),
-        (format!("engine {} {}", engine.name, engine.version), installed.engine),
+        (format!("engine {}", store.engine_name()), installed.engine),
     ];
     for (name, place) in rows {
         let state = match place {
@@ -62,9 +61,8 @@ fn list(settings: &Settings, environment: &Environment, printer: &mut Printer) -
         printer.result(&format!("{name}  {state}\n"))?;
     }
     match environment.program("llama-server") {
-        Some(path) => {
-            printer.result(&format!("llama-server  {}  (runs -m local/PATH.gguf)\n", path.display()))
-        }
+        Some(path) => printer
+            .result(&format!("llama-server  {}  (runs -m local, and -m local/PATH.gguf)\n", path.display())),
         None => Ok(()),
     }
 }

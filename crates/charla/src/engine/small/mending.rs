@@ -8,23 +8,20 @@ use charla_proto::FunctionCall;
 use charla_tools::names_under;
 use serde_json::Value;
 
-use super::conversation::{Turn, argument};
+use super::conversation::argument;
 use super::grounds;
-use super::place::{Place, words};
+use super::place::words;
+use super::reading::AnswerReader;
 use crate::bounded;
 
 /// Names that are looked at to find a file by its own.
 const MOST_NAMES: usize = 20_000;
-/// Words of a request that wants something kept and something added.
-const ADDING: [&str; 4] = ["add", "append", "adding", "insert"];
+/// What a request says that wants something kept and something added.
+const ADDING: &str = "add|adding|append|insert|the end|the bottom|the top|the beginning";
 
-/// The call as it is run; nothing where it is a change that nobody asked for.
-pub(super) fn mended(
-    mut call: FunctionCall,
-    turn: &Turn,
-    before: Option<&Turn>,
-    folder: &Path,
-) -> Option<FunctionCall> {
+/// The call as it is run; nothing where it is a change that nobody asked for, or one that loses what was to be kept.
+pub(super) fn mended(mut call: FunctionCall, reader: &AnswerReader) -> Option<FunctionCall> {
+    let AnswerReader { turn, folder, .. } = reader;
     let said = turn.said.as_str();
     match call.name.clone().as_str() {
         "list_directory" => {
@@ -34,26 +31,17 @@ pub(super) fn mended(
             put("file_path", found(argument(&call, "file_path"), said, folder, Path::is_file), &mut call);
         }
         "run_shell_command" => put("command", literal(argument(&call, "command"), said), &mut call),
-        "write_file" => put("content", content(&call, said, folder), &mut call),
+        "write_file" => put("content", Some(content(&call, said, folder)?), &mut call),
         "grep_search" => {
-            // It shows what it found alone, and looks in the file that the last one looked in, unless another is named.
+            // It shows what it found alone.
             call.args.insert("context".to_owned(), Value::from(0));
-            let earlier =
-                before.and_then(|turn| turn.steps.last()).map(|(call, _)| argument(call, "dir_path"));
-            let earlier = earlier.filter(|path| folder.join(path).is_file()).map(str::to_owned);
-            put("dir_path", only_named(said, folder, Path::is_file).or(earlier), &mut call);
+            put("dir_path", only_named(said, folder, Path::is_file), &mut call);
             put("pattern", name_in(said, argument(&call, "pattern")), &mut call);
         }
         _ => {}
     }
-    if call.name != "replace" {
-        return Some(call);
-    }
-    if let Some((old, new)) = one_place(&call, turn, folder) {
-        put("old_string", Some(old), &mut call);
-        put("new_string", Some(new), &mut call);
-    }
-    grounds::is_asked_for(turn, argument(&call, "old_string"), argument(&call, "new_string")).then_some(call)
+    let (old, new) = (argument(&call, "old_string"), argument(&call, "new_string"));
+    (call.name != "replace" || grounds::is_asked_for(turn, old, new)).then_some(call)
 }
 
 fn put(name: &str, value: Option<String>, call: &mut FunctionCall) {
@@ -101,19 +89,6 @@ fn name_in(said: &str, pattern: &str) -> Option<String> {
     only(words.filter(is_name)).filter(|_| is_own).map(str::to_owned)
 }
 
-/// A line that is to be changed and stands in several places, or in longer ones, is told by the lines before it.
-fn one_place(call: &FunctionCall, turn: &Turn, folder: &Path) -> Option<(String, String)> {
-    let (old, new) = (argument(call, "old_string"), argument(call, "new_string"));
-    let text = bounded::text(&folder.join(argument(call, "file_path"))).ok()?;
-    let (place, lines) = (Place::new(turn, &text, new), text.lines().collect::<Vec<_>>());
-    let at =
-        place.find_text(old).map(|found| place.lines[found].at).filter(|_| text.matches(old).count() > 1)?;
-    let is_one = |from: &usize| text.matches(&lines[*from..=at].join("\n")).count() == 1;
-    let above = (0..at).rev().find(is_one).map(|from| lines[from..at].join("\n"))?;
-    let whole = |line: &str| format!("{above}\n{line}");
-    Some((whole(lines[at]), whole(&lines[at].replacen(old, new, 1))))
-}
-
 /// A command that the user wrote out is run as they wrote it: between back quotes, or at the request's end, where the model went on or
 /// left options out.
 fn literal(command: &str, said: &str) -> Option<String> {
@@ -127,17 +102,21 @@ fn literal(command: &str, said: &str) -> Option<String> {
     quoted.map(|text| text.trim().to_owned()).or_else(|| ends.find(is_it))
 }
 
-/// What is to be added to a file does not take the place of what it holds, and its last line has an end.
+/// What is to be added to a file does not take the place of what it holds, and its last line has an end. Nothing where what it holds
+/// cannot be kept, because it cannot be read whole as text.
 fn content(call: &FunctionCall, said: &str, folder: &Path) -> Option<String> {
+    let path = folder.join(argument(call, "file_path"));
     let new = argument(call, "content").trim_end_matches('\n');
-    let adds = words(said).iter().any(|word| ADDING.contains(&word.as_str()));
-    let mut kept = bounded::text(&folder.join(argument(call, "file_path"))).unwrap_or_default();
-    if !adds || new.contains(kept.trim()) {
+    let said = format!(" {} ", words(said).join(" "));
+    let adds = ADDING.split('|').any(|adding| said.contains(&format!(" {adding} ")))
+        && path.try_exists().unwrap_or(true);
+    let mut kept = if adds { bounded::text(&path).ok()? } else { String::new() };
+    if new.contains(kept.trim()) {
         kept.clear();
     } else if !kept.ends_with('\n') {
         kept.push('\n');
     }
-    Some(format!("{kept}{new}\n")).filter(|whole| whole != "\n")
+    Some(if new.is_empty() { kept } else { format!("{kept}{new}\n") })
 }
 
 #[cfg(test)]

@@ -11,7 +11,6 @@ mod place;
 mod prompt;
 mod reading;
 mod results;
-mod table;
 
 use std::path::PathBuf;
 
@@ -56,11 +55,9 @@ impl Layer for SmallModel {
         if forbids_calls(request) {
             return None;
         }
-        let mut turns = Turn::all(&request.contents);
-        let turn = turns.pop().unwrap_or_default();
-        let offers = request.function_declarations().next().is_some();
-        let (before, folder) = (turns.pop(), self.folder.clone());
-        Some(Box::new(AnswerReader { turn, before, folder, offers, text: String::new(), passed: 0 }))
+        let turn = Turn::all(&request.contents).pop().unwrap_or_default();
+        let (offers, folder) = (request.function_declarations().next().is_some(), self.folder.clone());
+        Some(Box::new(AnswerReader { turn, folder, offers, text: String::new(), passed: 0 }))
     }
 }
 

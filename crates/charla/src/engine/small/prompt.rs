@@ -65,25 +65,21 @@ pub(super) fn contents(turns: &[Turn]) -> Vec<Arc<Content>> {
         turn.said.len() <= SHORT && answer.is_some_and(|answer| answer.len() <= SHORT)
     };
     let told: Vec<&Turn> = earlier.iter().rev().take_while(short).take(EARLIER).collect();
-    let mut contents = Vec::new();
-    told.into_iter().rev().for_each(|turn| messages(turn, results::earlier, &mut contents));
-    messages(now, results::excerpt, &mut contents);
-    contents
+    told.into_iter().rev().chain([now]).flat_map(messages).map(Arc::new).collect()
 }
 
-/// A turn's messages; its results as `told` gives them.
-fn messages(turn: &Turn, told: fn(&Turn, &str) -> String, contents: &mut Vec<Arc<Content>>) {
-    let mut add = |content: Content| contents.push(Arc::new(content));
-    add(Content::user(harmless(&turn.said)));
+/// A turn's messages.
+fn messages(turn: &Turn) -> Vec<Content> {
+    let mut messages = vec![Content::user(harmless(&turn.said))];
     for (step, result) in &turn.steps {
-        add(Content::model(harmless(&call(step))));
         let result = result.as_ref().map(|result| result.to_text()).unwrap_or_default();
-        let result = harmless(told(turn, &result).trim_end_matches('\n'));
-        add(Content::user(format!("<tool_response>\n{result}\n</tool_response>")));
+        let result = harmless(results::excerpt(turn, &result).trim_end_matches('\n'));
+        messages.push(Content::model(harmless(&call(step))));
+        messages.push(Content::user(format!("<tool_response>\n{result}\n</tool_response>")));
     }
-    if let Some(answer) = &turn.answer {
-        add(Content::model(harmless(&results::folded(turn, answer))));
-    }
+    let answer = turn.answer.as_ref().map(|answer| Content::model(harmless(&results::folded(turn, answer))));
+    messages.extend(answer);
+    messages
 }
 
 /// A call as the model writes it.

@@ -16,14 +16,12 @@ use super::{grounds, mending, results};
 /// Calls of one turn.
 const MOST_STEPS: usize = 3;
 /// What it says where it would change something else than the request names.
-const UNSURE: &str = "The built-in model is not sure which line to change, and changed nothing.";
+const UNSURE: &str = "The built-in model is not sure what to change, and changed nothing.";
 const UNFINISHED: &str = "The built-in model began a call and did not finish it.";
 
 /// Reads one answer. One about what a tool returned is held back until it is whole: only then can it be judged.
 pub(super) struct AnswerReader {
     pub(super) turn: Turn,
-    /// The turn before.
-    pub(super) before: Option<Turn>,
     pub(super) folder: PathBuf,
     /// Tools may be called.
     pub(super) offers: bool,
@@ -71,7 +69,7 @@ impl AnswerReader {
             return Err(format!("The built-in model would call {name}, and there are no tools in this run."));
         }
         let call = FunctionCall { name, args, ..FunctionCall::default() };
-        let call = mending::mended(call, &self.turn, self.before.as_ref(), &self.folder).ok_or(UNSURE)?;
+        let call = mending::mended(call, self).ok_or(UNSURE)?;
         let again = |made: &FunctionCall| made.name == call.name && made.args == call.args;
         let is_enough =
             self.turn.steps.len() >= MOST_STEPS || self.turn.steps.iter().any(|(made, _)| again(made));
@@ -88,11 +86,9 @@ impl AnswerReader {
         if self.turn.steps.is_empty() {
             return Ok(Part::text(self.text.get(self.passed..).unwrap_or_default().replace(RESULT, "")));
         }
-        let held = Some(text.to_owned()).filter(|text| text.contains(RESULT));
-        let held = held.or_else(|| grounds::borne_out(&self.turn, text));
-        let words = held
-            .map_or_else(|| results::doubted(&self.turn, text), |held| results::unfolded(&self.turn, &held));
-        Ok(Part::text(words))
+        let holds = text.contains(RESULT) || grounds::is_borne_out(&self.turn, text);
+        let (doubt, text) = if holds { ("", text) } else { (results::DOUBT, RESULT) };
+        Ok(Part::text(doubt.to_owned() + &results::unfolded(&self.turn, text)))
     }
 
     /// What went wrong with the last call. That is no answer, whatever the model says about it, unless it is that a file or folder

@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::conversation::{RESULT, Turn, argument};
-use super::grounds;
-use super::place::Place;
+use super::place::weights;
 
 /// Bytes of a result that the model reads. It was trained on files of a hundred lines, and reads a hundred tokens in a second.
 const READ: usize = 6000;
@@ -20,7 +19,7 @@ const SHOWN: usize = 16_000;
 /// Bytes of a line, where there are too many.
 const WIDTH: usize = 800;
 /// Stands before a result that the model's own words did not fit.
-const DOUBT: &str = "I am not sure of an answer. This is what I found:\n";
+pub(super) const DOUBT: &str = "I am not sure of an answer. This is what I found:\n";
 
 /// An answer with the result in the place of its mark, and with the file that it comes from where the request did not name it.
 pub(super) fn unfolded(turn: &Turn, answer: &str) -> String {
@@ -30,12 +29,6 @@ pub(super) fn unfolded(turn: &Turn, answer: &str) -> String {
         Some(file) if !answer.contains(file) => format!("{whole} ({file})"),
         _ => whole,
     }
-}
-
-/// The result instead of words that it does not bear out: the lines that the request is about, where there are such.
-pub(super) fn doubted(turn: &Turn, answer: &str) -> String {
-    let lines = grounds::lines_about(turn, answer);
-    format!("{DOUBT}{}", lines.unwrap_or_else(|| unfolded(turn, RESULT)))
 }
 
 /// An answer as the model wrote it: what [`unfolded`] put in is taken out again.
@@ -67,23 +60,19 @@ fn shown(turn: &Turn) -> String {
     lines.join("\n") + &rest
 }
 
-/// An earlier result: its beginning.
-pub(super) fn earlier(_: &Turn, text: &str) -> String {
-    cut(text, READ_EARLIER).to_owned()
-}
-
 /// The beginning of a text that has more bytes.
 fn cut(text: &str, bytes: usize) -> &str {
     text.get(..text.floor_char_boundary(bytes)).unwrap_or(text)
 }
 
-/// As much of a result as the model reads: of a long one its beginning and the lines about the request.
+/// As much of a result as the model reads: of an earlier one its beginning, of a long one also the lines about the request.
 pub(super) fn excerpt(turn: &Turn, text: &str) -> String {
-    if text.len() <= READ {
-        return text.to_owned();
+    if turn.answer.is_some() || text.len() <= READ {
+        return cut(text, if turn.answer.is_some() { READ_EARLIER } else { READ }).to_owned();
     }
     let lines: Vec<&str> = text.lines().map(|line| cut(line, WIDTH)).collect();
-    let ranked = Place::new(turn, text, "").ranked();
+    let (weights, mut ranked) = (weights(turn, text, ""), (0..lines.len()).collect::<Vec<_>>());
+    ranked.sort_by(|one, other| weights[*other].total_cmp(&weights[*one]));
     let around = ranked.iter().flat_map(|at| at.saturating_sub(AROUND)..=at + AROUND);
     let (mut chosen, mut left) = (BTreeSet::new(), READ_LONG);
     for at in (0..AROUND).chain(around).filter(|at| *at < lines.len()) {

@@ -225,6 +225,8 @@ fn a_change_is_made_only_where_the_request_points() {
     let text = "[pump]\npressure = 45\nspeed = 80\n\n[video]\nwidth = 640\n";
     assert!(changed("set the pressure to 60 in a.ini", text, "pressure = 45", "pressure = 60").is_ok());
     assert!(changed("turn light off in a.ini", "light = on\n", "light = on", "light = off").is_ok());
+    let ports = "[cache]\nport = 70\n\n[site]\nport = 60\n\n[backup]\nport = 80\n";
+    assert!(changed("change the backup port to 90 in a.ini", ports, "port = 80", "port = 90").is_ok());
     for (old, new) in
         [("speed = 80", "speed = 60"), ("pressure = 45", "pressure = 61"), ("pressure = 45", "force = 60")]
     {
@@ -242,37 +244,20 @@ fn a_word_is_replaced_by_the_one_that_the_user_wrote_or_by_none() {
 }
 
 #[test]
-fn of_two_lines_that_are_alike_the_one_is_changed_that_the_request_points_to() {
-    let text = "[cache]\nport = 80\n\n[server]\nport = 80\nother_port = 8080\n";
-    let call = changed("set the server port to 90 in a.ini", text, "port = 80", "port = 90").unwrap();
-    assert_eq!(call.args["old_string"], "[server]\nport = 80");
-    assert_eq!(call.args["new_string"], "[server]\nport = 90");
-    let text = "[cache]\nport = 80\nhost = \"a\"\n[server]\nport = 80\nhost = \"a\"\n";
-    let call = changed("set the server host to b in a.ini", text, "host = \"a\"", "host = \"b\"").unwrap();
-    assert_eq!(call.args["new_string"], "[server]\nport = 80\nhost = \"b\"");
-}
-
-#[test]
-fn a_search_looks_in_the_file_that_the_request_names_and_in_the_same_after_it() {
+fn a_search_looks_in_the_file_that_the_request_names_and_else_everywhere() {
     let folder = tempfile::tempdir().unwrap();
     std::fs::write(folder.path().join("run.log"), "x").unwrap();
-    let search = |contents: Vec<Content>| {
+    let search = |said: &str| {
         let written =
             "<tool_call>\n{\"name\": \"grep_search\", \"arguments\": {\"pattern\": \"warn\"}}\n</tool_call>";
-        read(contents, folder.path(), [written]).unwrap().1.pop().unwrap()
+        read(vec![Content::user(said)], folder.path(), [written]).unwrap().1.pop().unwrap()
     };
-    let first = search(vec![Content::user("any warnings in run.log?")]);
-    assert_eq!((&first.args["dir_path"], &first.args["context"]), (&json!("run.log"), &json!(0)));
-    let mut contents = vec![
-        Content::user("any errors in run.log?"),
-        Content::new(Role::Model, vec![Part::function_call(first.clone())]),
-        returned("none"),
-        Content::model("<result/>"),
-    ];
-    contents.push(Content::user("and warnings?"));
-    assert!(texts(&request(contents.clone()))[1].contains(r#"{"pattern": "warn"}"#));
-    assert_eq!(search(contents).args["dir_path"], "run.log");
-    assert_eq!(search(vec![Content::user("find warn")]).args.get("dir_path"), None);
+    let named = search("any warnings in run.log?");
+    assert_eq!((&named.args["dir_path"], &named.args["context"]), (&json!("run.log"), &json!(0)));
+    assert_eq!(search("find warn").args.get("dir_path"), None);
+    let called = Content::new(Role::Model, vec![Part::function_call(named)]);
+    let told = texts(&request(vec![Content::user("any warnings in run.log?"), called, returned("none")]));
+    assert!(told[1].contains(r#"{"pattern": "warn"}"#), "{told:?}");
 }
 
 #[test]
@@ -283,17 +268,6 @@ fn a_word_that_nobody_gave_it_is_not_passed_on() {
     assert_eq!(answer(read("port: 8080"), "a.yaml does not say that."), "a.yaml does not say that.");
     let doubted = answer(read("port: 8080"), "port: 9090");
     assert_eq!(doubted, "I am not sure of an answer. This is what I found:\nport: 8080");
-}
-
-#[test]
-fn of_a_table_the_row_is_shown_that_the_request_is_about() {
-    let table = "customer,item,pieces\nFarida,mugs,1\nOksana,tiles,15\n";
-    let contents = about("What did Oksana order in a.csv?", "read_file", &[("file_path", "a.csv")], table);
-    let shown = answer(contents, "The pieces of Oksana is 15.");
-    assert_eq!(
-        shown,
-        "I am not sure of an answer. This is what I found:\ncustomer,item,pieces\nOksana,tiles,15"
-    );
 }
 
 #[test]
@@ -485,6 +459,9 @@ fn adding_to_a_file_keeps_what_it_holds() {
     for (said, content, written) in [
         ("Add two to a.txt", "two", "one\ntwo\n"),
         ("add two to a.txt", "one\ntwo\n", "one\ntwo\n"),
+        ("Put two at the end of a.txt", "two", "one\ntwo\n"),
+        ("write two at the bottom of a.txt", "two", "one\ntwo\n"),
+        ("Add nothing to a.txt", "", "one\n"),
         ("Overwrite a.txt with two", "two", "two\n"),
         ("Append two to b.txt", "two", "one\ntwo\n"),
     ] {
@@ -494,4 +471,20 @@ fn adding_to_a_file_keeps_what_it_holds() {
     let call =
         run_in(&files, "Add a file new.txt", "write_file", &[("file_path", "new.txt"), ("content", "x")]);
     assert_eq!(call.args["content"], "x\n", "the next line that is added begins on its own");
+}
+
+#[test]
+fn what_cannot_be_kept_is_not_added_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let written = "<tool_call>\n{\"name\": \"write_file\", \"arguments\": {\"file_path\": \"a.log\", \
+                   \"content\": \"two\"}}\n</tool_call>";
+    let call = |said: &str| read(vec![Content::user(said)], folder.path(), [written]);
+    for kept in [vec![b'x'; 2 << 20], b"caf\xe9\n".to_vec()] {
+        std::fs::write(folder.path().join("a.log"), kept).unwrap();
+        let error = call("Put two at the end of a.log").unwrap_err();
+        assert!(error.message.contains("changed nothing"), "{error}");
+        assert!(call("Overwrite a.log with two").is_ok());
+    }
+    std::fs::remove_file(folder.path().join("a.log")).unwrap();
+    assert_eq!(call("Add two to a.log").unwrap().1[0].args["content"], "two\n");
 }
