@@ -20,6 +20,7 @@ import sys
 import run
 
 HERE = pathlib.Path(__file__).resolve().parent
+SERVER = HERE / "server.py"
 BAR, LEFT, WIDTH, TOP = 22, 250, 420, 44
 
 
@@ -31,10 +32,13 @@ def measured(options):
 
 
 def served(options, release):
-    """The table that `bench/server.py` prints."""
-    command = [sys.executable, HERE / "server.py", "--binary", release / "charla", "--testkit", release / "charla-testkit"]
+    """The table that `bench/server.py` prints; a goal that it misses stands there."""
+    command = [sys.executable, SERVER, "--binary", release / "charla", "--testkit", release / "charla-testkit"]
     command += ["--sessions", str(options.sessions), "--rounds", "1"]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    done = subprocess.run(command, stdout=subprocess.PIPE, text=True)
+    if "|" not in done.stdout:
+        sys.exit(f"the server cannot be measured: bench/server.py ended with {done.returncode}")
+    return done.stdout
 
 
 def row(figure):
@@ -60,7 +64,7 @@ def row(figure):
 
 
 def page(figures, server, options):
-    processor = next((line.split(":")[1].strip() for line in open("/proc/cpuinfo") if line.startswith("model name")), platform.machine())
+    processor = next((line.split(":")[1].strip() for line in pathlib.Path("/proc/cpuinfo").read_text().splitlines() if line.startswith("model name")), platform.machine())
     load = os.getloadavg()[0]
     lines = [
         f"Measured on {datetime.date.today()} on {os.cpu_count()} cores ({processor}), Linux {platform.release()}, with a load of {load:.1f} at the end"
@@ -123,10 +127,10 @@ def main():
     parser.add_argument("--svg", type=pathlib.Path, help="where the chart goes")
     options = parser.parse_args()
     figures = measured(options)
-    release = options.binaries.resolve() if options.binaries else run.TARGET / "release"
-    print(page(figures, served(options, release), options), end="")
     if options.svg:
         options.svg.write_text(chart(figures))
+    release = options.binaries.resolve() if options.binaries else run.TARGET / "release"
+    print(page(figures, served(options, release), options), end="")
 
 
 if __name__ == "__main__":
