@@ -133,8 +133,10 @@ pub async fn run(launch: Launch) -> Result<Ending, Failure> {
     let mut app = App::new(launch, tell).map_err(unusable)?;
     while !app.is_over() {
         app.draw_if_due();
+        // Asked first: what becomes written after it is told by `written`, what was before it is seen by the others.
+        let behind = app.behind();
         app.look_what_is_written();
-        let (wakes_at, behind) = (app.wakes_at(), app.behind());
+        let wakes_at = app.wakes_at();
         let happening = tokio::select! {
             biased;
             happening = sources.next(wakes_at) => happening,
