@@ -292,8 +292,8 @@ async function before(prompt) {
   return Math.max(0, ...earlier);
 }
 
-async function fork(at) {
-  const { session } = await post(at(state.session, "/fork"), at === undefined ? {} : { at });
+async function fork(message) {
+  const { session } = await post(at(state.session, "/fork"), message === undefined ? {} : { at: message });
   open(session);
 }
 

@@ -196,9 +196,15 @@ impl SessionBuilder<'_> {
         rules.notices().for_each(|notice| notices.warning(&notice.into()));
         let mut readable = skills.folders();
         readable.push(outputs);
-        // The programs of their servers lie there.
-        readable.extend(self.settings.brought.extensions.iter().map(|extension| extension.folder.clone()));
-        let sandbox = Arc::new(sandbox(self.environment, &roots, rules.clone(), readable));
+        // The programs of their servers lie there: they are read by commands and servers, not by file tools unasked.
+        let brought = self.settings.brought.extensions.iter();
+        let extensions: Vec<PathBuf> = brought.map(|extension| extension.folder.clone()).collect();
+        readable.extend(extensions.iter().cloned());
+        let of_commands = match extensions.is_empty() {
+            true => rules.clone(),
+            false => Arc::new(RuleBook::clone(&rules).reading(extensions)),
+        };
+        let sandbox = Arc::new(sandbox(self.environment, &roots, of_commands, readable));
         let processes = self.processes(id, sandbox.clone());
         let places = Places { roots, processes, skills: Arc::new(skills), agents: self.agents.clone() };
         Ok((places, rules, sandbox))

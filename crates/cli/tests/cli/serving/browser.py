@@ -296,12 +296,11 @@ def lost_text_is_told_again(page, link, _):
                 super.addEventListener(name, (event) => {
                     if (name !== "turn" || window.lost) return listener(event);
                     turns += 1;
-                    if (turns < 3) return listener(event);
-                    if (turns === 6) {
-                        window.lost = true;
-                        document.documentElement.dataset.lost = "yes";
-                        this.dispatchEvent(new MessageEvent("missed", { data: "null" }));
-                    }
+                    // However many pieces come in one event, the second one is lost.
+                    if (turns < 2) return listener(event);
+                    window.lost = true;
+                    document.documentElement.dataset.lost = "yes";
+                    this.dispatchEvent(new MessageEvent("missed", { data: "null" }));
                 });
             }
         };

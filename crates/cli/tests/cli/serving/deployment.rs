@@ -147,7 +147,7 @@ fn the_nodes_and_the_proxy_of_the_handbook_work_together_on_one_database() {
         assert!(passed.contains(&format!("{address} 200")), "both nodes are asked: {passed}");
     }
     // Who asked is told by the proxy's word, not by its address.
-    let log = postgres.run("psql", &["-Atc", "select line from charla.audit"]);
+    let log = postgres.run("psql", &["-d", "postgres", "-Atc", "select line from charla.audit"]);
     let log = String::from_utf8(log.unwrap()).unwrap();
     assert!(log.contains("\"from\":\"127.0.0.9\"") && !log.contains("\"from\":\"127.0.0.1\""), "{log}");
 }
