@@ -169,9 +169,13 @@ fn keys_that_come_later_are_put_where_references_stand_that_nobody_changed() {
     assert!(settings.contains("\"$GITHUB_TOKEN\"") && settings.contains("\"bunx\""), "{settings}");
 }
 
+/// A file, its text, whose it is, what is said of it, and the model and mode that hold then.
+type Row =
+    (&'static str, &'static str, &'static str, &'static [&'static str], Option<(&'static str, &'static str)>);
+
 #[test]
 fn the_model_and_the_mode_come_along_where_they_mean_the_same_and_can_answer() {
-    let rows: [(&str, &str, &str, &[&str], Option<(&str, &str)>); 9] = [
+    let rows: [Row; 9] = [
         (
             ".codex/config.toml",
             "model = \"gpt-5\"\napproval_policy = \"untrusted\"\nmodel_reasoning_effort = \"high\"\n",

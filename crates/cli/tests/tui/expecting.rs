@@ -326,8 +326,7 @@ fn what_a_background_process_wrote_is_read_by_its_number() {
     let read = Reply::new().call("read_background_output", json!({"pid": pid, "lines": 5, "delay_ms": 10}));
     let second = Server::start_on(port, Script::new([read, "Two.".into()]), None).unwrap();
     command(&mut terminal, "/model anthropic/claude-test");
-    terminal.wait_without("› /model");
-    terminal.wait_for("anthropic/claude-test");
+    terminal.wait_for("anthropic/claude-test answers from now on");
     terminal.say("and now?");
     terminal.wait_for("Two.");
     let asked = second.requests();

@@ -8,10 +8,9 @@ use charla_proto::FunctionCall;
 use charla_tools::names_under;
 use serde_json::Value;
 
-use super::conversation::argument;
+use super::conversation::{Turn, argument};
 use super::grounds;
 use super::place::words;
-use super::reading::AnswerReader;
 use crate::bounded;
 
 /// Names that are looked at to find a file by its own.
@@ -20,8 +19,7 @@ const MOST_NAMES: usize = 20_000;
 const ADDING: &str = "add|adding|append|insert|the end|the bottom|the top|the beginning";
 
 /// The call as it is run; nothing where it is a change that nobody asked for, or one that loses what was to be kept.
-pub(super) fn mended(mut call: FunctionCall, reader: &AnswerReader) -> Option<FunctionCall> {
-    let AnswerReader { turn, folder, .. } = reader;
+pub(super) fn mended(mut call: FunctionCall, turn: &Turn, folder: &Path) -> Option<FunctionCall> {
     let said = turn.said.as_str();
     match call.name.clone().as_str() {
         "list_directory" => {

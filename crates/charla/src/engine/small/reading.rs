@@ -69,7 +69,7 @@ impl AnswerReader {
             return Err(format!("The built-in model would call {name}, and there are no tools in this run."));
         }
         let call = FunctionCall { name, args, ..FunctionCall::default() };
-        let call = mending::mended(call, self).ok_or(UNSURE)?;
+        let call = mending::mended(call, &self.turn, &self.folder).ok_or(UNSURE)?;
         let again = |made: &FunctionCall| made.name == call.name && made.args == call.args;
         let is_enough =
             self.turn.steps.len() >= MOST_STEPS || self.turn.steps.iter().any(|(made, _)| again(made));

@@ -100,7 +100,7 @@ impl Proxy {
             .arg(folder.join("nginx.conf"))
             .stderr(Stdio::inherit())
             .spawn()
-            .expect("./test installs nginx");
+            .unwrap_or_else(|error| panic!("nginx, which ./test installs: {error}"));
         let begin = Instant::now();
         while std::net::TcpStream::connect(("127.0.0.1", port)).is_err() {
             assert!(begin.elapsed() < PATIENCE, "the proxy does not listen");
