@@ -195,7 +195,9 @@ fn a_session_in_an_address_leads_to_that_session_alone() {
 
 #[test]
 fn text_that_was_lost_on_the_way_or_by_a_reload_is_told_again_while_it_streams() {
-    let reply = Reply::new().text("one two three four five six seven eight").chunk(4).delay(200).stall();
+    // It goes on for longer than the page takes, however slow that is.
+    let words = (0..200).map(|number| format!("word {number}, "));
+    let reply = words.fold(Reply::new(), |reply, word| reply.text(word).delay(200)).stall();
     browse("lost_text_is_told_again", Script::new([reply]));
 }
 
