@@ -16,7 +16,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use charla::models::Prices;
 use charla::session::{Arrival, SessionBundle, SessionError, Sessions};
 use charla::trust::TrustDemand;
-use charla::{Charla, Notice, OpenRequest};
+use charla::{Charla, Environment, Notice, OpenRequest};
 use charla_proto::{
     CancelTarget, Command, Fact, Phase, PostError, Refusal, Reply, Request, SessionEvent, SessionSnapshot,
     SessionSummary,
@@ -100,9 +100,18 @@ impl Hub {
         if environment.guest.is_none() {
             return folder.is_dir().then(|| folder.to_owned()).ok_or_else(|| no_folder(folder));
         }
-        let given = environment.directory.canonicalize().map_err(|_| no_folder(&environment.directory))?;
-        let real = folder.canonicalize().ok().filter(|real| real.starts_with(&given));
+        let given = self.given()?;
+        let real = folder.canonicalize().ok().filter(|real| real.starts_with(given));
         real.filter(|real| real.is_dir()).ok_or_else(|| no_folder(folder))
+    }
+
+    /// The folder that the user was given. A guest's was given by its real path: what leads elsewhere was put there since.
+    fn given(&self) -> Result<&Path, Problem> {
+        let Environment { directory, guest, .. } = self.charla.environment();
+        match guest.is_none() || directory.canonicalize().is_ok_and(|real| real == *directory) {
+            true => Ok(directory),
+            false => Err(no_folder(directory)),
+        }
     }
 
     /// An error where the command would spend what the user does not have.
@@ -222,6 +231,7 @@ impl Hub {
             .get_or_try_init(|| async {
                 let room = self.rooms.take(need, self.slots.put_one_to_sleep()).await?;
                 self.refresh().await?;
+                self.given()?;
                 let mut notices: Vec<Notice> = Vec::new();
                 let session = self.charla.open(request, &mut notices).await?;
                 let running = Arc::new(Running::new(session, &notices));

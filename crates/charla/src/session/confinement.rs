@@ -36,8 +36,10 @@ pub(super) fn sandbox(
 ) -> Sandbox {
     let files = FileJudge::new(rules.clone(), SHELL, ApprovalMode::Default);
     let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
+    // A guest's folder was resolved when it was looked at whether it is theirs. What leads elsewhere by now is not followed.
+    let root = |path: &PathBuf| if environment.guest.is_some() { path.clone() } else { real(path) };
     let sandbox = Sandbox::new(Places {
-        roots: roots.iter().map(real).collect(),
+        roots: roots.iter().map(root).collect(),
         home: environment.home.as_ref().map(real),
         temporary: environment.temporary.clone(),
         programs: environment.variable("PATH").unwrap_or_default().split(':').map(PathBuf::from).collect(),

@@ -229,6 +229,9 @@ fn is_pattern(name: &str, word: &Word, before: Option<&Word>) -> bool {
     }
 }
 
+/// Options of `git push` that remove what is at the other end.
+const REMOVING: [&str; 3] = ["--mirror", "--delete", "--prune"];
+
 /// Why a command deserves a look even where commands are allowed in general.
 pub(super) fn delicate(words: &[Word]) -> Option<&'static str> {
     let name = commands::base_name(words)?;
@@ -239,6 +242,11 @@ pub(super) fn delicate(words: &[Word]) -> Option<&'static str> {
         })
     };
     let says = |text: &str| words.iter().any(|word| word.known().is_none() || word.text.starts_with(text));
+    // Git takes options that are shortened.
+    let long = |option: &str| {
+        let shortens = |word: &Word| word.text.len() > 2 && option.starts_with(word.text.as_str());
+        says(option) || words.iter().any(shortens)
+    };
     match name {
         "sudo" | "doas" | "su" | "pkexec" | "run0" => Some("it acts with more rights than you have"),
         "ssh" | "scp" | "sftp" | "rsync" => Some("it reaches another machine"),
@@ -252,11 +260,11 @@ pub(super) fn delicate(words: &[Word]) -> Option<&'static str> {
             Some("it changes rights in a whole tree")
         }
         "find" if may_delete(words) => Some("it removes without asking"),
-        "git" if says("clean") || says("--hard") || says("--force") || says("-f") => {
+        "git" if says("clean") || long("--hard") || long("--force") || has("f") => {
             Some("it can discard work for good")
         }
         // `+main` forces, `:main` removes.
-        "git" if says("push") && (says("+") || says(":") || says("--mirror") || says("--delete")) => {
+        "git" if says("push") && (says("+") || says(":") || has("d") || REMOVING.into_iter().any(long)) => {
             Some("it can discard work for good")
         }
         "crontab" | "systemctl" | "at" | "launchctl" => Some("it makes the machine run commands by itself"),

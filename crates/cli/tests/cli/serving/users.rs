@@ -399,3 +399,49 @@ fn an_administrator_gives_folders_that_were_set_aside_and_no_others() {
     std::os::unix::fs::symlink(team.folder("anna"), given.join("link")).unwrap();
     assert_eq!(add(&admin, "dora", &given.join("link")), 403);
 }
+
+#[test]
+fn a_folder_that_leads_elsewhere_since_it_was_given_is_nobodys_workspace() {
+    let team = Team::new(Script::new(["unused"]));
+    let anna = team.add("anna", "member", json!({}));
+    assert_eq!(anna.post("/sessions", &json!({})).status, 201);
+    let folder = team.folder("anna");
+    std::fs::remove_dir_all(&folder).unwrap();
+    std::os::unix::fs::symlink(team.place.home(), &folder).unwrap();
+    let refused = anna.post("/sessions", &json!({"workspace": folder}));
+    assert!((400..500).contains(&refused.status), "{}", refused.text());
+    let refused = anna.post("/sessions", &json!({}));
+    assert!((400..500).contains(&refused.status), "{}", refused.text());
+}
+
+#[test]
+fn a_folder_that_is_exchanged_for_a_link_while_sessions_begin_in_it_opens_nothing() {
+    let team = Team::new(Script::new(["unused"]));
+    let anna = team.add("anna", "member", json!({}));
+    let folder = team.folder("anna");
+    let (sub, other, aside) = (folder.join("sub"), folder.join("other"), folder.join("aside"));
+    std::fs::create_dir_all(&sub).unwrap();
+    std::os::unix::fs::symlink(team.place.home(), &other).unwrap();
+    let secret = std::fs::read_to_string(team.place.home().join("server/token")).unwrap();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                for (from, to) in [(&sub, &aside), (&other, &sub), (&sub, &other), (&aside, &sub)] {
+                    std::fs::rename(from, to).unwrap();
+                }
+            }
+        });
+        for _ in 0..60 {
+            let begun = anna.post("/sessions", &json!({"workspace": sub, "mode": "yolo"}));
+            let Some(session) = begun.json()["session"].as_str().map(str::to_owned) else { continue };
+            let line = format!("cat {}", team.place.home().join("server/token").display());
+            let call = json!({"command": "run_tool", "name": "run_shell_command", "args": {"command": line}});
+            let told = anna.post(&format!("/sessions/{session}/commands"), &call);
+            assert!(!told.text().contains(secret.trim()), "{}", told.text());
+            let records = anna.get(&format!("/sessions/{session}/records")).text();
+            assert!(!records.contains(secret.trim()), "{records}");
+        }
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+    });
+}
