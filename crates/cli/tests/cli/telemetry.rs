@@ -262,8 +262,8 @@ fn the_dashboard_asks_for_figures_that_are_sent() {
     }
 }
 
-/// A few runs, watched; `scripts/offline.sh` alone watches all that is headless, as `./test` does. Where it cannot be done, somebody has
-/// to say so.
+/// A few runs, watched; `scripts/offline.sh` alone watches all that is headless, which takes minutes. Where it cannot be done, somebody
+/// has to say so.
 #[test]
 fn nobody_is_spoken_to_but_the_model() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
