@@ -46,7 +46,7 @@ class Sets(unittest.TestCase):
 
     def test_the_whole_turns_are_as_they_were_frozen(self):
         top = os.path.join(HERE, "sets")
-        for set_name in ("whole", "fresh"):
+        for set_name in ("whole", "fresh", "sixty"):
             names = [f"{set_name}.jsonl"]
             for folder, _, files in os.walk(os.path.join(top, set_name)):
                 names += [os.path.relpath(os.path.join(folder, name), top) for name in files]
