@@ -19,7 +19,7 @@ def lines(path):
 
 def prompts():
     texts = [json.loads(line)["user"] for line in lines(HERE / "sets/frozen.jsonl")]
-    for name in ("whole", "fresh"):
+    for name in ("whole", "fresh", "sixty"):
         texts += [said for line in lines(HERE / f"sets/{name}.jsonl") for said in json.loads(line)["say"]]
     for path in sys.argv[1:]:
         texts += [case["p"] for case in json.loads(pathlib.Path(path).read_text())]
