@@ -94,10 +94,10 @@ mod tests {
 
     #[test]
     fn what_came_went_is_no_text_or_is_too_long_is_told() {
-        let path = Path::new("/work/a");
+        let path = Path::new("/project/a");
         assert!(shown(path, None, Some(b"x\n")).contains("/dev/null"));
         assert!(shown(path, Some(b"x\n"), None).ends_with("-x\n"));
-        assert_eq!(shown(path, Some(b"\0"), Some(b"xy")), "/work/a: not text: 1 bytes then, 2 now\n");
+        assert_eq!(shown(path, Some(b"\0"), Some(b"xy")), "/project/a: not text: 1 bytes then, 2 now\n");
         let long = vec![b'x'; MOST_COMPARED];
         assert!(shown(path, Some(&long), Some(b"x")).contains("too long"));
     }
