@@ -12,10 +12,10 @@ use tokio::task::JoinSet;
 
 use super::NOBODY;
 use super::approvals::misfit;
-use super::calls::{answered, question, take_grant};
 use super::ending::Stop;
 use super::hooking::Hooking;
 use super::host::BoundModel;
+use super::questions::{answered, question, take_grant};
 use super::requests::Answer;
 use super::turn::Session;
 use crate::scheduler::Wish;

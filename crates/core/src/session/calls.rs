@@ -1,25 +1,29 @@
 //! The calls of one step: checked, judged, asked about, run and answered.
 
 mod hooked;
+mod known;
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use charla_proto::{
-    ApprovalAnswered, ApprovalMode, Args, CallAsked, CallEnded, CallStarted, CallStatus, Confinement, Fact,
-    FunctionCall, Grant, OpenApproval, OpenCall, Outcome, Part, Plan, Refusal, Reply, ToolError,
-    ToolErrorKind, ToolOutput, TurnEnd, TurnEvent, Verdict,
+    ApprovalMode, Args, CallAsked, CallEnded, CallStarted, CallStatus, Confinement, Fact, FunctionCall,
+    OpenCall, Outcome, Part, Plan, Refusal, Reply, ToolError, ToolErrorKind, ToolOutput, TurnEnd, TurnEvent,
+    Verdict,
 };
 use tokio::time::Instant;
 
-use super::approvals::{detail, misfit, on_same_ground};
+use self::known::Known;
+use super::approvals::misfit;
 use super::asides::Asides;
 use super::call_hooks::CallHooks;
 use super::ending::{Ending, Stop};
 use super::hooking::{HOOK, Hooking};
 use super::inbox::Incoming;
 use super::passing::PassedOn;
+use super::questions::{answered, question, take_grant};
 use super::requests::{Answer, Requests, Signal};
+use super::told::{self, about_change, nobody_to_ask, refusal};
 use super::turn::Session;
 use super::{EARLIER_ANSWER, NOBODY, SESSION};
 use crate::loop_guard::{Advice, LoopGuard};
@@ -27,16 +31,6 @@ use crate::scheduler::{CallEvent, Reach, Scheduler, Wish, to_response};
 
 /// How long a cancelled tool may take to stop before it is ended.
 pub(super) const GRACE: Duration = Duration::from_millis(400);
-/// How much of the arguments a person gave is told to the model.
-const CHANGED: usize = 2000;
-
-/// What a call is told that was running when its process ended.
-pub(super) const INTERRUPTED: &str = "This call was running when the program ended. It may or may not have taken effect; check before repeating it.";
-const NEVER_APPROVED: &str = "Not run: the turn was cancelled before anybody had approved it.";
-const NOT_BEGUN: &str = "Not run: it was approved, but the turn was cancelled before it began.";
-const CANCELLED: &str = "Cancelled by the user.";
-const STOPPED: &str = "Not run: a hook ended the turn.";
-const INSTEAD: &str = "Do without it, or say what you would do with it.";
 const CALL_OVER: &str = "the call that it was for is over";
 const ANOTHER_NOW: &str = "what it would do is no longer what was asked about";
 
@@ -62,28 +56,6 @@ pub(super) struct Calls<'a> {
     ending: Option<Ending>,
     /// When cancelled tools are ended by force.
     abort_at: Option<Instant>,
-}
-
-/// What is known of a question about a call from before its plan was made.
-enum Known {
-    Nothing,
-    Waits,
-    Allowed {
-        outcome: Outcome,
-        confinement: Confinement,
-        /// A person said so, of this call.
-        agreed: bool,
-    },
-    Refused {
-        reason: Option<String>,
-        by: String,
-    },
-    /// Nobody was there to be asked.
-    Unasked,
-    /// There was one, but what would happen now is something else.
-    Outdated {
-        open: Option<String>,
-    },
 }
 
 impl<'a> Calls<'a> {
@@ -215,7 +187,8 @@ impl<'a> Calls<'a> {
         let verdict = self.verdict(index, &plan);
         let runs = matches!(verdict, Verdict::Allow { .. });
         if (runs || mode == ApprovalMode::Plan) && self.session.toolbox().withholds(&call.name) {
-            let message = format!("Not run: {} is not available in {mode} mode. {INSTEAD}", call.name);
+            let message =
+                format!("Not run: {} is not available in {mode} mode. {}", call.name, told::INSTEAD);
             return self.refuse(index, ToolError::new(ToolErrorKind::NotOffered, message)).await;
         }
         if let Verdict::Deny { rule, reason } = verdict {
@@ -227,7 +200,7 @@ impl<'a> Calls<'a> {
             self.advance(index, CallStatus::Scheduled);
             return Ok(());
         }
-        match (self.known(index, &plan), verdict) {
+        match (Known::of(self.open(index), &plan), verdict) {
             (Known::Waits, _) => {
                 self.advance(index, CallStatus::AwaitingApproval);
                 self.answer_if_granted(index).await?;
@@ -267,33 +240,6 @@ impl<'a> Calls<'a> {
     /// Why hooks want a person to be asked about a call.
     fn hook_question(&self, index: usize) -> Option<String> {
         self.open(index)?.hooks.question.clone()
-    }
-
-    /// What an earlier question about this call has come to. An approval holds for what was shown.
-    fn known(&self, index: usize, plan: &Plan) -> Known {
-        let Some(open) = self.open(index) else { return Known::Nothing };
-        let Some(OpenApproval { asked, answer }) = &open.approval else { return Known::Nothing };
-        let (then, now) = (&asked.confirmation.detail, detail(plan, &open.call));
-        let by_person =
-            matches!(answer, Some((Outcome::Modify { .. } | Outcome::ModifyWithEditor { .. }, _)));
-        let is_the_same = match by_person {
-            true => on_same_ground(then, &now),
-            false => *then == now,
-        };
-        match answer {
-            Some((Outcome::Cancel { .. }, by)) if by == NOBODY => Known::Unasked,
-            Some((Outcome::Cancel { reason }, by)) => {
-                Known::Refused { reason: reason.clone(), by: by.clone() }
-            }
-            Some((outcome, by)) if is_the_same => Known::Allowed {
-                outcome: outcome.clone(),
-                confinement: asked.confirmation.reach(),
-                agreed: by != EARLIER_ANSWER,
-            },
-            None if is_the_same => Known::Waits,
-            Some(_) => Known::Outdated { open: None },
-            None => Known::Outdated { open: Some(asked.approval.clone()) },
-        }
     }
 
     /// Puts a question to whoever is there; with nobody the answer is no. A question that is `outdated` is closed.
@@ -565,20 +511,20 @@ impl<'a> Calls<'a> {
             if let Some(approval) = self.question(index) {
                 let fact = answered(approval, Outcome::Cancel { reason: None }, by, None);
                 self.session.ledger.commit_one(fact).await?;
-                self.cancelled(index, ToolErrorKind::NotApproved, NEVER_APPROVED).await?;
+                self.cancelled(index, ToolErrorKind::NotApproved, told::NEVER_APPROVED).await?;
                 continue;
             }
             let approval = self.open(index).and_then(|open| open.approval.as_ref());
             let (kind, words) = match approval.and_then(|approval| approval.answer.clone()) {
-                None if by == HOOK => (ToolErrorKind::Cancelled, STOPPED.to_owned()),
-                None => (ToolErrorKind::Cancelled, CANCELLED.to_owned()),
+                None if by == HOOK => (ToolErrorKind::Cancelled, told::STOPPED.to_owned()),
+                None => (ToolErrorKind::Cancelled, told::CANCELLED.to_owned()),
                 Some((Outcome::Cancel { .. }, by)) if by == NOBODY => {
-                    (ToolErrorKind::NotApproved, NEVER_APPROVED.to_owned())
+                    (ToolErrorKind::NotApproved, told::NEVER_APPROVED.to_owned())
                 }
                 Some((Outcome::Cancel { reason }, _)) => {
                     (ToolErrorKind::RefusedByPerson, refusal(reason.as_deref()))
                 }
-                Some(_) => (ToolErrorKind::Cancelled, NOT_BEGUN.to_owned()),
+                Some(_) => (ToolErrorKind::Cancelled, told::NOT_BEGUN.to_owned()),
             };
             self.cancelled(index, kind, &words).await?;
         }
@@ -596,7 +542,7 @@ impl<'a> Calls<'a> {
     async fn end_interrupted(&mut self) -> Result<(), Stop> {
         for index in 0..self.scheduler.calls().len() {
             if self.scheduler.calls()[index].status == CallStatus::Executing {
-                let error = ToolError::new(ToolErrorKind::Interrupted, INTERRUPTED);
+                let error = ToolError::new(ToolErrorKind::Interrupted, told::INTERRUPTED);
                 let output = ToolOutput { error: Some(error), ..ToolOutput::default() };
                 self.end(index, CallStatus::Error, output).await?;
             }
@@ -703,79 +649,7 @@ fn refused(reply: tokio::sync::oneshot::Sender<Reply>, refusal: Refusal) -> Resu
     Ok(())
 }
 
-/// What a call is told that a person did not allow.
-fn refusal(reason: Option<&str>) -> String {
-    match reason {
-        Some(reason) => format!("The user did not allow this call: {reason}"),
-        None => "The user did not allow this call.".to_owned(),
-    }
-}
-
-/// The question about a plan, `after` so many facts that are committed before it.
-pub(super) fn question(
-    session: &Session,
-    plan: &Plan,
-    call: &FunctionCall,
-    verdict: Verdict,
-    after: u64,
-) -> CallAsked {
-    let conversation = &session.ledger.conversation;
-    let id = conversation.started.as_ref().map(|started| started.session.as_str()).unwrap_or_default();
-    let isolation = session.options.isolation.as_ref();
-    CallAsked {
-        turn: conversation.past.count,
-        call: call.id.clone().unwrap_or_default(),
-        stands_for: None,
-        approval: format!("{id}:{}", conversation.seq.saturating_add(1 + after)),
-        confirmation: session.approvals.confirmation(plan, call, verdict, isolation, session.mode()),
-    }
-}
-
-fn nobody_to_ask(plan: &Plan) -> ToolError {
-    let message = format!(
-        "Not run: it needs approval ({}) and nobody is there to give it. Do without it, or say what should be allowed.",
-        plan.title
-    );
-    ToolError::new(ToolErrorKind::NobodyToAsk, message)
-}
-
 /// A no without a reason ends the turn.
 fn is_plain_no(answer: &Answer) -> bool {
     matches!(answer.outcome, Outcome::Cancel { reason: None })
-}
-
-/// Takes what an answer allows beyond its call, and keeps it where it says so; true where it allows anything.
-pub(super) async fn take_grant(
-    session: &mut Session,
-    outcome: &Outcome,
-    asked: &CallAsked,
-    by: &str,
-) -> Result<bool, Stop> {
-    let grant = Grant::of(outcome, &asked.confirmation);
-    if let Some(grant) = &grant {
-        session.approvals.take(grant);
-    }
-    if let (Outcome::ProceedAlwaysAndSave, Some(rules)) = (outcome, &asked.confirmation.always) {
-        let _ = Requests(session).save_rules(rules, by).await?;
-    }
-    Ok(grant.is_some())
-}
-
-pub(super) fn answered(approval: String, outcome: Outcome, by: &str, args: Option<Args>) -> Fact {
-    Fact::ApprovalAnswered(Box::new(ApprovalAnswered { approval, outcome, by: by.to_owned(), args }))
-}
-
-/// The model must know that what ran is not what it had asked for.
-pub(crate) fn about_change(open: &OpenCall) -> String {
-    let text = serde_json::to_string(&open.call.args).unwrap_or_default();
-    let cut = text.char_indices().nth(CHANGED).and_then(|(end, _)| text.get(..end));
-    let (text, rest) = cut.map_or((text.as_str(), ""), |cut| (cut, " … (cut)"));
-    if open.hooks.called.is_some() {
-        let name = &open.call.name;
-        return format!(
-            "[Note: after this call, a hook called {name}. This is its result; its arguments: {text}{rest}]"
-        );
-    }
-    let who = if open.hooks.changed { "a hook" } else { "the user" };
-    format!("[Note: {who} changed this call before it ran. It ran with these arguments: {text}{rest}]")
 }

@@ -11,9 +11,10 @@ use charla_proto::{
 };
 use tokio_util::sync::CancellationToken;
 
-use super::calls::{GRACE, INTERRUPTED, ended, status_of};
+use super::calls::{GRACE, ended, status_of};
 use super::ending::Stop;
 use super::hooking::Hooking;
+use super::told::INTERRUPTED;
 use super::turn::Session;
 use crate::scheduler::died;
 

@@ -29,11 +29,13 @@ mod limits;
 mod offer;
 mod passing;
 mod prompts;
+mod questions;
 mod relay;
 mod repair;
 mod requests;
 mod reverting;
 mod subscription;
+mod told;
 mod turn;
 
 use std::sync::Arc;
@@ -50,7 +52,6 @@ use crate::loop_guard::LoopGuard;
 use approvals::Approvals;
 use binding::Binding;
 pub use call_ids::CallIds;
-pub(crate) use calls::about_change;
 use client_calls::{RunningCalls, run_session};
 pub use follow::Follower;
 pub use hooking::HOOK;
@@ -67,6 +68,7 @@ pub use relay::{RemoteEvents, RemoteSession};
 pub(crate) use repair::schema_problem;
 pub use subscription::Subscription;
 use subscription::{Recent, Shared};
+pub(crate) use told::about_change;
 use turn::{Efforts, Next, Session};
 
 /// Who answers when nobody is there to be asked.

@@ -7,9 +7,9 @@ use charla_proto::{
 use tokio::sync::oneshot;
 use tokio::sync::oneshot::error::TryRecvError;
 
-use super::calls::answered;
 use super::ending::{Ending, Stop};
 use super::inbox::{Asked, Incoming};
+use super::questions::answered;
 use super::requests::{Requests, Signal};
 use super::turn::Session;
 use super::{NOBODY, SESSION};

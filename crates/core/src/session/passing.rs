@@ -12,8 +12,8 @@ use tokio::sync::oneshot;
 
 use super::SESSION;
 use super::approvals::misfit;
-use super::calls::answered;
 use super::ending::Stop;
+use super::questions::answered;
 use super::requests::Answer;
 use super::turn::Session;
 use crate::scheduler::Passed;

@@ -11,7 +11,6 @@ use charla_proto::{
 use tokio::sync::oneshot;
 
 use super::approvals::misfit;
-use super::calls::answered;
 use super::client_calls::{ClientCalls, Wanted};
 use super::compaction::Compaction;
 use super::ending::Stop;
@@ -19,6 +18,7 @@ use super::hooking::Hooking;
 use super::host::BoundModel;
 use super::inbox::{Asked, Message};
 use super::prompts::Prompts;
+use super::questions::answered;
 use super::reverting::Reverting;
 use super::turn::{Next, Session};
 
