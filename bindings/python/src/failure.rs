@@ -18,9 +18,5 @@ pub(crate) fn value(failure: &Failure) -> Value {
 
 /// A notice in one line.
 pub(crate) fn notice(notice: &Notice) -> String {
-    match notice.hint.as_ref().map(words) {
-        None => notice.text.clone(),
-        Some(words) if notice.text.is_empty() => words,
-        Some(words) => format!("{}; {words}", notice.text.trim_end_matches(['.', ';'])),
-    }
+    notice.explained_by(words)
 }

@@ -4,18 +4,20 @@ use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use charla::Failure;
 use charla::json_rpc::Connection;
 use charla_core::session::{SESSION, SessionHandle, Subscription};
 use charla_proto::text::one_line;
 use charla_proto::{
-    CallAsked, CallEnded, CompressionTrigger, Content, Fact, FunctionCall, LlmError, ModelContent, PartKind,
-    Record, SessionEvent, TurnEnd, TurnEnded, TurnEvent, TurnStarted,
+    CallAsked, CallEnded, CompressionTrigger, Content, Fact, FunctionCall, ModelContent, PartKind, Record,
+    SessionEvent, TurnEnd, TurnEnded, TurnEvent, TurnStarted,
 };
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
 use crate::ME;
 use crate::call::{Call, plan};
+use crate::hints;
 use crate::options::Options;
 use crate::permission::Asking;
 use crate::questions::Questions;
@@ -94,7 +96,7 @@ pub(crate) struct State {
     text: String,
     /// Thoughts of this step were told.
     thought: bool,
-    failure: Option<LlmError>,
+    failure: Option<Failure>,
     /// The past is being told.
     replays: bool,
 }
@@ -239,7 +241,9 @@ impl Feed {
             }
             TurnEvent::Error { error }
             | TurnEvent::InvalidStream { error }
-            | TurnEvent::ContextOverflow { error } => self.state.failure = Some(error),
+            | TurnEvent::ContextOverflow { error } => {
+                self.state.failure = Some(Failure::from(&error));
+            }
             TurnEvent::ModelSwitched(switch) => {
                 let words = format!("{} goes on in place of {}: {}", switch.to, switch.from, switch.reason);
                 self.updates.note("warning", &one_line(&words)).await;
@@ -364,7 +368,7 @@ impl Feed {
         }
         let detail = ended.detail.clone().unwrap_or_default();
         let end = match ended.end {
-            TurnEnd::Error => End::Failed(failure.map_or(detail, |error| error.to_string())),
+            TurnEnd::Error => End::Failed(failure.map_or(detail, |error| hints::failure(&error))),
             end => End::Stopped(stop_reason(end)),
         };
         if matches!(&end, End::Stopped(reason) if *reason != "cancelled") && !ended.end.is_answer() {

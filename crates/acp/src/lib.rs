@@ -11,6 +11,7 @@ mod client;
 mod commands;
 mod editor;
 mod feed;
+mod hints;
 mod opening;
 mod options;
 mod permission;

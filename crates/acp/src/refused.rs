@@ -7,6 +7,8 @@ use charla::{Failure, FailureKind};
 use charla_proto::text::one_line;
 use serde_json::Value;
 
+use crate::hints;
+
 /// The code of a request that wants somebody to log in first.
 const AUTH_REQUIRED: i64 = -32000;
 /// So many characters of something unknown are shown.
@@ -52,13 +54,11 @@ impl Refused {
 
 impl From<Failure> for Refused {
     fn from(failure: Failure) -> Self {
+        let message = hints::failure(&failure);
         match failure.kind {
-            FailureKind::Auth | FailureKind::AuthType => {
-                let message = format!("{failure}; `charla auth` in a terminal keeps a key");
-                Self { code: AUTH_REQUIRED, message }
-            }
-            FailureKind::Input => Self::params(failure.to_string()),
-            _ => Self::failed(failure.to_string()),
+            FailureKind::Auth | FailureKind::AuthType => Self { code: AUTH_REQUIRED, message },
+            FailureKind::Input => Self::params(message),
+            _ => Self::failed(message),
         }
     }
 }

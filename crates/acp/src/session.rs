@@ -16,6 +16,7 @@ use tokio::sync::oneshot;
 use crate::call::{fenced, text};
 use crate::commands::{self, Done};
 use crate::feed::Updates;
+use crate::hints;
 use crate::options::{Options, mode};
 use crate::permission::Asking;
 use crate::prompt::Prompt;
@@ -211,8 +212,8 @@ impl EditorSession {
     /// What was to be said when the session was opened: the editor had no place for it before.
     async fn tell_notices(&self) {
         let notices = std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner));
-        for notice in notices.iter().filter(|notice| !notice.text.is_empty()) {
-            self.updates.note("warning", &notice.text).await;
+        for notice in &notices {
+            self.updates.note("warning", &hints::notice(notice)).await;
         }
     }
 

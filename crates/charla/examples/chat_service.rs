@@ -76,9 +76,8 @@ pub fn service(environment: Environment) -> Router {
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Failure> {
     let failed = |error: std::io::Error| Failure::system(error.to_string());
-    let mut environment = Environment::of(std::env::vars_os());
-    environment.directory = std::env::current_dir().map_err(failed)?;
-    environment.home = std::env::home_dir();
+    let folder = std::env::current_dir().map_err(failed)?;
+    let environment = Environment::of(std::env::vars_os()).in_workspace(folder);
     let listener = tokio::net::TcpListener::bind("127.0.0.1:8080").await.map_err(failed)?;
     println!("Listening on http://127.0.0.1:8080");
     axum::serve(listener, service(environment)).await.map_err(failed)

@@ -222,9 +222,8 @@ pub async fn talk(
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Failure> {
     let prompts: Vec<String> = std::env::args().skip(1).collect();
-    let mut environment = Environment::of(std::env::vars_os());
-    environment.directory = std::env::current_dir().map_err(|error| Failure::system(error.to_string()))?;
-    environment.home = std::env::home_dir();
+    let folder = std::env::current_dir().map_err(|error| Failure::system(error.to_string()))?;
+    let environment = Environment::of(std::env::vars_os()).in_workspace(folder);
     for answer in talk(environment, &MemoryStore::default(), &prompts).await? {
         println!("{answer}");
     }

@@ -34,9 +34,8 @@ pub async fn ask(environment: Environment, prompt: &str) -> Result<String, Failu
 #[tokio::main(flavor = "current_thread")]
 async fn main() -> Result<(), Failure> {
     let prompt = std::env::args().nth(1).unwrap_or_else(|| "How many lamps are in stock?".to_owned());
-    let mut environment = Environment::of(std::env::vars_os());
-    environment.directory = std::env::current_dir().map_err(|error| Failure::system(error.to_string()))?;
-    environment.home = std::env::home_dir();
+    let folder = std::env::current_dir().map_err(|error| Failure::system(error.to_string()))?;
+    let environment = Environment::of(std::env::vars_os()).in_workspace(folder);
     println!("{}", ask(environment, &prompt).await?);
     Ok(())
 }

@@ -22,7 +22,7 @@ pub const NETWORK_VARIABLES: [&str; 12] = [
 
 /// The surroundings of a user, handed in by whoever embeds the library: nothing else is read of the process, so
 /// that several users can live in one.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Environment {
     variables: HashMap<String, OsString>,
     /// The workspace.
@@ -46,14 +46,24 @@ pub struct Guest {
     pub network: bool,
 }
 
+/// Surroundings without variables.
+impl Default for Environment {
+    fn default() -> Self {
+        Self::of::<OsString, OsString>([])
+    }
+}
+
 impl Environment {
-    /// Surroundings with these variables; names that are no text are left out.
+    /// Surroundings with these variables; names that are no text are left out. The home is what `HOME` says, and what need not
+    /// outlive the process lies where `TMPDIR` says, or in `/tmp`.
     pub fn of<N: Into<OsString>, V: Into<OsString>>(variables: impl IntoIterator<Item = (N, V)>) -> Self {
-        let variables = variables
+        let variables: HashMap<String, OsString> = variables
             .into_iter()
             .filter_map(|(name, value)| Some((name.into().into_string().ok()?, value.into())))
             .collect();
-        Self { variables, ..Self::default() }
+        let folder = |name: &str| variables.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let (home, temporary) = (folder("HOME"), folder("TMPDIR").unwrap_or_else(|| PathBuf::from("/tmp")));
+        Self { variables, directory: PathBuf::new(), home, temporary, guest: None }
     }
 
     /// The same surroundings in another workspace.
@@ -173,6 +183,17 @@ impl Environment {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn folders_come_from_the_variables_where_nobody_names_them() {
+        let environment = Environment::of([("HOME", "/home/ada"), ("TMPDIR", "/var/tmp")]);
+        assert_eq!(environment.home, Some("/home/ada".into()));
+        assert_eq!(environment.temporary, Path::new("/var/tmp"));
+        // Nothing of a process is ever put into the folder it happens to be in.
+        for odd in [Environment::of([("HOME", "ada"), ("TMPDIR", "")]), Environment::default()] {
+            assert_eq!((odd.home, odd.temporary), (None, "/tmp".into()));
+        }
+    }
 
     #[test]
     fn charla_home_replaces_the_folder_in_the_home() {

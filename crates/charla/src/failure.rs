@@ -108,10 +108,29 @@ impl Failure {
         Self::new(FailureKind::Cancelled, "cancelled")
     }
 
+    /// What happened, why, and what to do, in words that hold in every program.
+    pub fn explained(&self) -> String {
+        self.explained_by(Hint::to_string)
+    }
+
+    /// The same, with advice in the words of a front end.
+    pub fn explained_by(&self, words: impl FnOnce(&Hint) -> String) -> String {
+        joined(&self.message, self.hint.as_ref().map(words))
+    }
+
     /// The same failure with advice.
     pub fn with_hint(mut self, hint: impl Into<Hint>) -> Self {
         self.hint = Some(hint.into());
         self
+    }
+}
+
+/// A sentence, and what to do about it.
+pub(crate) fn joined(text: &str, advice: Option<String>) -> String {
+    match advice {
+        None => text.to_owned(),
+        Some(words) if text.is_empty() => words,
+        Some(words) => format!("{}; {words}", text.trim_end_matches(['.', ';', ',', ':', ' '])),
     }
 }
 
@@ -158,5 +177,15 @@ mod tests {
         assert_eq!(failure.message, "openai/gpt-5: slow down (HTTP 429), after 4 attempts [request req_7]");
         assert_eq!(failure.kind.name(), "rate_limit");
         assert_eq!(failure.hint, Some(Hint::Model(charla_proto::Hint::WaitAndRetry)));
+        let words = "wait and try again, or name other models in the setting `model.fallback`";
+        assert_eq!(failure.explained(), format!("{}; {words}", failure.message));
+    }
+
+    #[test]
+    fn advice_comes_behind_what_happened_and_in_the_words_of_whoever_gives_it() {
+        let failure = Failure::input("there is no such session.").with_hint(Hint::ListSessions);
+        assert_eq!(failure.explained(), "there is no such session; look at the list of all sessions");
+        assert_eq!(failure.explained_by(|_| "press F5".to_owned()), "there is no such session; press F5");
+        assert_eq!(Failure::system("the disk is full").explained(), "the disk is full");
     }
 }

@@ -1,5 +1,6 @@
 //! What a person can do, as actions: each front end words them with its own flags, commands or buttons.
 
+use std::fmt;
 use std::path::PathBuf;
 
 /// Advice.
@@ -125,6 +126,96 @@ pub enum EngineRemedy {
     Reinstall,
     /// Use another folder.
     OtherFolder,
+}
+
+/// Words that hold in every program: settings, variables and files. A front end with flags, commands or buttons of its own words
+/// those actions itself.
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let words = match self {
+            Hint::Text(text) => text,
+            Hint::Model(hint) => return hint.fmt(f),
+            Hint::NameModel => "name a model as provider/model (the setting `model.name`)",
+            Hint::ChooseAnotherModel => "choose another model (the setting `model.name`)",
+            Hint::LimitTokens => {
+                "choose a model whose price is known, or limit tokens instead (the setting `limits.maxTokens`)"
+            }
+            Hint::LoadModel { provider } => {
+                return write!(f, "load one there, then name it: {provider}/MODEL");
+            }
+            Hint::SetUpModel { .. } | Hint::UseLargerModel => {
+                "set the variable of a provider's key (GEMINI_API_KEY, ANTHROPIC_API_KEY, OPENAI_API_KEY, …), or name a \
+                 server's model, such as ollama/MODEL"
+            }
+            Hint::EngineModels => "the engine runs the model `local` and any model file, `local/PATH.gguf`",
+            Hint::Engine(remedy) => return remedy.fmt(f),
+            Hint::SetKey(advice) => return advice.fmt(f),
+            Hint::KeepKeysAgain(path) => {
+                return write!(f, "remove {} and keep the keys anew", path.display());
+            }
+            Hint::LogInToGoogle => "log in again: `gcloud auth application-default login`",
+            Hint::SettingsKeys => "docs/settings.md has every key of the settings",
+            Hint::WhoSet(key) => return write!(f, "look where `{key}` is set"),
+            Hint::TrustWorkspace => "look at what the workspace would set, and trust it",
+            Hint::ShowWorkspaceContent => "look at the workspace's content and its hash",
+            Hint::TrustAgain => "remove the file of trusted workspaces and trust them anew",
+            Hint::ListSessions => "look at the list of all sessions",
+            Hint::NameSession => "name a session by its id",
+            Hint::ListMessages => "look at its messages and their numbers",
+            Hint::ListQuestions => "look at the questions that wait, with their ids",
+            Hint::ListTurns => "look at its turns and their numbers",
+            Hint::DeleteSession => "delete the session",
+            Hint::ForkSession => "wait until the other process lets go of it, or go on in a copy",
+            Hint::RestoreWithin => "close the session first, or restore it where it is open",
+            Hint::PipeSecret => "hand the secret over as text, if it must be",
+            Hint::NameTools => "name tools as rules know them, such as run_shell_command(git status)",
+            Hint::AllowTools => "name the tools that need not ask (the setting `tools.allowed`)",
+            Hint::AllowCommands => {
+                "name commands that need not ask by how they begin: run_shell_command(git status)"
+            }
+            Hint::GiveFile => "give its content with the prompt",
+            Hint::NameRuleFiles => "name rule files that can be read",
+            Hint::NameFolders => "name folders that exist",
+            Hint::OfferToolsAnyway => "the setting `model.tools`, as `native`, offers it tools anyway",
+            Hint::CallsAsText => "the setting `model.tools`, as `text`, lets it write its calls as text",
+            Hint::ListExtensions => "look at the extensions that are installed",
+            Hint::AgreeAgain => "update the extension, and agree to what it brings",
+            Hint::TestServer => "start the server by itself to see what it answers",
+            Hint::AddServerThere => "add the server in the folder it is for",
+            Hint::TakeKeys => "have keys and secrets taken over, too",
+            Hint::ResumeSession(id) => return write!(f, "resume the session {id}"),
+        };
+        f.write_str(words)
+    }
+}
+
+impl fmt::Display for KeyAdvice {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        match self.variable {
+            Some(variable) => write!(f, "set the variable {variable}")?,
+            None => write!(f, "keep a key for {}", self.provider)?,
+        }
+        match self.page {
+            Some(page) => write!(f, " (a key is made at {page})"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for EngineRemedy {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            EngineRemedy::AllowDownload => "allow the download of the engine and its model",
+            EngineRemedy::InstallPython => "install Python 3.10 or newer with pip",
+            EngineRemedy::CheckNetwork => "check the network",
+            EngineRemedy::TryAgain => "try again",
+            EngineRemedy::NameModelFile => "name a model file: local/PATH.gguf",
+            EngineRemedy::Reinstall => {
+                "look at the model file, take less memory (the setting `local.contextWindow`), or install the engine anew"
+            }
+            EngineRemedy::OtherFolder => "use another folder: the variable CHARLA_CACHE",
+        })
+    }
 }
 
 impl From<String> for Hint {

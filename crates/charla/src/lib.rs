@@ -19,14 +19,13 @@
 //! # let server = Server::start(Script::new(["It is empty."])).unwrap();
 //! # let folder = tempfile::tempdir().unwrap();
 //! # let url = server.base_url(charla::proto::WireKind::OpenaiChat);
-//! # let variables = [("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", url.as_str()), ("CHARLA_MODEL", "openai/m")];
-//! # let (work, home) = (folder.path().join("work"), folder.path().to_owned());
+//! # let (work, home) = (folder.path().join("work"), folder.path().to_str().unwrap());
 //! # std::fs::create_dir(&work).unwrap();
-//! // In a program: `Environment::of(std::env::vars_os())`, with its folders.
-//! let mut environment = Environment::of(variables);
-//! environment.directory = work;
-//! environment.home = Some(home);
-//! # environment.temporary = folder.path().to_owned();
+//! # let variables = [
+//! #     ("OPENAI_API_KEY", "k"), ("OPENAI_BASE_URL", url.as_str()), ("CHARLA_MODEL", "openai/m"), ("HOME", home), ("TMPDIR", home),
+//! # ];
+//! // In a program the variables are `std::env::vars_os()`; home and temporary folder come from them.
+//! let environment = Environment::of(variables).in_workspace(work);
 //!
 //! let mut notices: Vec<Notice> = Vec::new();
 //! let session = Charla::new(environment).open(OpenRequest::default(), &mut notices).await?;
@@ -94,6 +93,24 @@
 //!
 //! The folder `examples` has whole programs: a tool of one's own, two agents with different rules, a model of one's own, a
 //! store of one's own, a chat service on axum.
+//!
+//! # When something fails
+//!
+//! A [`Failure`] has a kind to decide by, and words: what happened, why and what to do. [`Failure::explained`] puts them together
+//! with the variables and settings that every program has; a front end with buttons or flags words a [`Hint`] itself.
+//!
+//! ```
+//! # tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap().block_on(async {
+//! use charla::{Begin, Charla, Environment, FailureKind, Notice, OpenRequest};
+//!
+//! # let folder = tempfile::tempdir().unwrap();
+//! # let charla = Charla::new(Environment::of([("HOME", folder.path())]).in_workspace(folder.path()));
+//! let request = OpenRequest { begin: Begin::Resume("last-week".to_owned()), ..OpenRequest::default() };
+//! let failure = charla.open(request, &mut Vec::<Notice>::new()).await.err().unwrap();
+//! assert_eq!(failure.kind, FailureKind::Input);
+//! assert!(failure.explained().ends_with("; look at the list of all sessions"));
+//! # });
+//! ```
 //!
 //! # One dependency
 //!
@@ -356,3 +373,8 @@ impl SessionSource for Charla {
         Box::pin(async move { self.open_with(settings, request, &mut *notices).await })
     }
 }
+
+/// What the handbook shows is compiled, too.
+#[cfg(doctest)]
+#[doc = include_str!("../../../docs/embedding.md")]
+struct Handbook;

@@ -1,5 +1,6 @@
 //! How the library says something beside its results.
 
+use crate::failure::joined;
 use crate::hint::Hint;
 
 /// Takes what a person should know while a session is opened or a model is asked.
@@ -39,6 +40,11 @@ impl Notice {
     /// Words with advice.
     pub fn with_hint(text: impl Into<String>, hint: Hint) -> Self {
         Self { text: text.into(), hint: Some(hint) }
+    }
+
+    /// What is said and what to do about it, with the advice in the words of a front end.
+    pub fn explained_by(&self, words: impl FnOnce(&Hint) -> String) -> String {
+        joined(&self.text, self.hint.as_ref().map(words))
     }
 }
 

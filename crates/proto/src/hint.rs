@@ -1,5 +1,7 @@
 //! What a person can do about a failure, as an action: each front end words it with its own commands and flags.
 
+use std::fmt;
+
 use serde::{Deserialize, Serialize};
 
 /// An action that may help. Those that name another model, a setting or a command leave the naming to the front end.
@@ -81,6 +83,61 @@ pub enum WindowPart {
     Answers,
     /// What tools returned.
     ToolResults,
+}
+
+/// Words that hold in every front end. One that has flags, commands or buttons of its own words those actions itself.
+impl fmt::Display for Hint {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        let words = match self {
+            Hint::CheckKey => "check the API key",
+            Hint::ChooseAllowedModel => "the key is valid but has no right to this model; use another one",
+            Hint::CheckModelName => "check the model's name",
+            Hint::CheckQuota => "check the account's quota or billing, or use another model",
+            Hint::SignInAgain => "log in again: `gcloud auth application-default login`",
+            Hint::WaitAndRetry => "wait and try again, or name other models in the setting `model.fallback`",
+            Hint::LongWait { minutes } => {
+                return write!(
+                    f,
+                    "the server asks to wait {minutes} minutes; use another model, or name others in the setting \
+                     `model.fallback`"
+                );
+            }
+            Hint::RetryLater => "the provider has a problem; try again later, or use another model",
+            Hint::Retry => "try again, or use another model",
+            Hint::CheckServerLog => "the local server's log tells why; else try again, or use another model",
+            Hint::CheckNetwork => "check the network, the base URL and proxy settings",
+            Hint::CheckEndpoint => "fix the endpoint in the settings",
+            Hint::FixProxyAddress => "write it as http://host:port in the setting `network.proxy`",
+            Hint::TrustAuthority | Hint::InstallAuthorities => {
+                "name the authority's PEM file in the setting `network.caFile`"
+            }
+            Hint::RaiseFirstByteTimeout => "try again, or raise `network.firstByteTimeoutSeconds`",
+            Hint::RaiseIdleTimeout => "try again, or raise `network.idleTimeoutSeconds`",
+            Hint::RaiseOutputLimit => "raise the setting `model.maxOutputTokens`, or lower `model.thinking`",
+            Hint::MakeRoom { fullest, .. } => {
+                return write!(f, "{fullest}, or use a model with a larger window");
+            }
+            Hint::ChangeToolMode => "the setting `model.tools` says how the model calls tools",
+            Hint::Rephrase => "rephrase the request; the provider's filter refused it",
+            Hint::SimplifySchema => "use another model, or a simpler schema",
+            Hint::CheckSessionFolder => "check the disk and the rights of the session folder",
+            Hint::Text { text } => text,
+        };
+        f.write_str(words)
+    }
+}
+
+/// How to make it smaller.
+impl fmt::Display for WindowPart {
+    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
+        f.write_str(match self {
+            WindowPart::Input => "shorten the input",
+            WindowPart::Instructions => "shorten the instruction files (CHARLA.md, AGENTS.md, GEMINI.md)",
+            WindowPart::Tools => "offer fewer tools (the settings `tools.core` and `tools.exclude`)",
+            WindowPart::Answers => "begin a new session",
+            WindowPart::ToolResults => "ask for parts of large files",
+        })
+    }
 }
 
 impl From<String> for Hint {

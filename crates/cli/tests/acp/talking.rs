@@ -6,7 +6,7 @@ use charla_testkit::{Reply, Script};
 use serde_json::{Value, json};
 
 use crate::editor::{Raw, edit, new, place, prompt, shell};
-use crate::place::server;
+use crate::place::{Place, server};
 
 #[test]
 fn an_answer_streams_with_its_thoughts_and_says_how_it_ended() {
@@ -195,5 +195,18 @@ fn a_failure_is_an_error_and_the_session_goes_on() {
     let place = place(&model);
     let seen = edit(&place, &json!({"steps": [new(&place), prompt("hi")]}));
     let error = &seen.result(1)["error"];
-    assert!(error["message"].as_str().unwrap().contains("key"), "{seen:#?}");
+    let message = error["message"].as_str().unwrap();
+    assert!(message.contains("openai/gpt-test: ") && message.ends_with("; check the API key"), "{seen:#?}");
+}
+
+#[test]
+fn a_missing_key_says_what_to_do_in_an_editor() {
+    let place = Place::new().settings(&json!({"model": {"name": "openai/gpt-test"}}).to_string());
+    let seen = edit(&place, &json!({"steps": [new(&place)]}));
+    let error = &seen.result(0)["error"];
+    assert_eq!(error["code"], -32000, "{seen:#?}");
+    let message = error["message"].as_str().unwrap();
+    for part in ["set the variable OPENAI_API_KEY", "charla auth set openai, in a terminal"] {
+        assert!(message.contains(part), "{message}");
+    }
 }
