@@ -137,13 +137,13 @@ find_torch() {
 }
 
 # make_small_programs
-#   Finds or installs what recipes for CI use (jq), and what watches connections (strace); tests do without the latter.
+#   Finds or installs what recipes for CI use (jq), and what gives tests networks of their own (ip).
 make_small_programs() {
     command -v jq >/dev/null || install_package jq || {
         echo "error: jq is needed to test the recipes for CI" >&2
         return 1
     }
-    command -v strace >/dev/null || install_package strace || true
+    command -v ip >/dev/null || install_package iproute2 || true
 }
 
 # make_browser

@@ -300,6 +300,16 @@ fn every_fault_ends_as_the_table_says() {
     // The slow ones first, so that nobody waits for them at the end.
     let rows: Vec<Row> = network::all().into_iter().chain(rows::all()).collect();
     assert!(rows.len() >= 40, "only {} rows", rows.len());
+    all_end_as_they_say(&rows);
+}
+
+/// By itself: here, and nowhere else, a name server is asked.
+#[test]
+fn a_server_of_a_name_that_nobody_has() {
+    all_end_as_they_say(&[network::nameless()]);
+}
+
+fn all_end_as_they_say(rows: &[Row]) {
     let work: Vec<(&Row, WireKind)> =
         rows.iter().flat_map(|row| row.wires.iter().map(move |wire| (row, *wire))).collect();
     let next = AtomicUsize::new(0);

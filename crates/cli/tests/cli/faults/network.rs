@@ -13,6 +13,15 @@ fn patience(seconds: f64) -> Value {
     })
 }
 
+pub fn nameless() -> Row {
+    Row::new("name that nobody has", Script::always("never"))
+        .peer(Peer::Nameless)
+        .fails(1, "network", 0)
+        .events("init message retry error result")
+        .says("the name charla.invalid cannot be found")
+        .says("after 3 attempts")
+}
+
 pub fn all() -> Vec<Row> {
     let never = || Script::always("never");
     let comment = || Step::Comment("keep-alive".into());
@@ -27,12 +36,6 @@ pub fn all() -> Vec<Row> {
             .says("nothing answers at 127.0.0.1:1: connection refused")
             .never_says("attempt")
             .says("hint: is the local server running"),
-        Row::new("name that nobody has", never())
-            .peer(Peer::Nameless)
-            .fails(1, "network", 0)
-            .events("init message retry error result")
-            .says("the name charla.invalid cannot be found")
-            .says("after 3 attempts"),
         Row::new("server without TLS at an https address", never())
             .peer(Peer::TakenForTls)
             .fails(1, "network", 0)
