@@ -120,7 +120,7 @@ mod tests {
     #[tokio::test]
     async fn what_cannot_be_asked_is_an_error() {
         let client = Client::new(NetworkOptions::default()).unwrap();
-        for url in ["", "no address", "http://", "http:///x", "file:///etc/passwd"] {
+        for url in ["", "no address", "http://", "file:///etc/passwd"] {
             assert!(client.fetch(get(url)).await.is_err(), "{url}");
         }
         let request = FetchRequest { key: Some("a\r\nb: c"), ..get("http://127.0.0.1:1/") };
