@@ -9,7 +9,7 @@ use charla::settings::Settings;
 use charla::{Environment, Notice, OpenedSession};
 use charla_core::CancellationToken;
 use charla_core::session::Attached;
-use charla_proto::{CallStatus, CancelTarget, Command, Content, Reply};
+use charla_proto::{CallStatus, CancelTarget, Command, Content, Refusal, Reply};
 use serde_json::{Value, json};
 use tokio::sync::oneshot;
 
@@ -191,6 +191,10 @@ impl EditorSession {
         let command = self.opened.with_resources(Command::prompt(content)).await;
         let prompt = match self.opened.send(command, ME).await {
             Reply::Prompted { prompt, .. } => prompt,
+            // What was said cannot be.
+            Reply::Refused(refusal @ Refusal::Nothing { .. }) => {
+                return Err(Refused::params(refusal.to_string()));
+            }
             Reply::Refused(refusal) => return Err(Refused::failed(refusal.to_string())),
             _ => return Err(Refused::failed("the session did not take the prompt")),
         };

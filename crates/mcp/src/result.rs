@@ -1,7 +1,7 @@
 //! What comes of a call, for the model and for people. A server may say anything: it is marked as its words.
 
 use charla_proto::text::{middle, one_line, readable};
-use charla_proto::{Display, Part, ToolError, ToolErrorKind, ToolOutput};
+use charla_proto::{Blob, Display, Part, ToolError, ToolErrorKind, ToolOutput};
 use serde_json::Value;
 
 /// How much text of one result a model is given.
@@ -48,9 +48,8 @@ pub(crate) fn image_part(kind: &str, data: &str) -> Option<Part> {
     let is_kind = |c: char| c.is_ascii_alphanumeric() || "/+-.".contains(c);
     let is_known =
         ["image/", "audio/"].iter().any(|start| kind.starts_with(start)) && kind.chars().all(is_kind);
-    let is_encoded = data.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte));
-    let is_it = is_known && is_encoded && !data.is_empty() && data.len() <= MOST_DATA;
-    is_it.then(|| Part::inline_data(kind, data))
+    let part = (is_known && data.len() <= MOST_DATA).then(|| Part::inline_data(kind, data))?;
+    part.as_inline_data().is_some_and(Blob::is_encoded).then_some(part)
 }
 
 #[derive(Default)]

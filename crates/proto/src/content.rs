@@ -201,6 +201,14 @@ impl Part {
         })))
     }
 
+    /// The media carried in this part.
+    pub fn as_inline_data(&self) -> Option<&Blob> {
+        match &self.kind {
+            PartKind::InlineData(blob) => Some(blob),
+            _ => None,
+        }
+    }
+
     /// A part with a call of a tool.
     pub fn function_call(call: FunctionCall) -> Self {
         Self::new(PartKind::FunctionCall(Box::new(call)))
@@ -260,6 +268,20 @@ pub struct Blob {
     /// Unknown fields (`displayName`, …).
     #[serde(flatten, skip_serializing_if = "Extra::is_empty")]
     pub extra: Extra,
+}
+
+impl Blob {
+    /// True where the data is Base64, padded, with nothing else in it: what providers take. One part that is not makes them refuse
+    /// the whole conversation, again and again.
+    pub fn is_encoded(&self) -> bool {
+        let padding = self.data.bytes().rev().take_while(|byte| *byte == b'=').count();
+        let coded = self.data.len() - padding;
+        let is_code = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/');
+        coded > 0
+            && padding <= 2
+            && self.data.len().is_multiple_of(4)
+            && self.data.bytes().take(coded).all(is_code)
+    }
 }
 
 /// Media referred to by address.

@@ -54,6 +54,25 @@ fn blocks_of_every_kind_reach_the_model() {
 }
 
 #[test]
+fn data_that_no_provider_takes_is_refused_and_the_session_goes_on() {
+    let model = server(Script::new(["Hello."]));
+    let place = place(&model);
+    let odd =
+        json!([{"type": "text", "text": "look"}, {"type": "image", "mimeType": "image/png", "data": "!!!"}]);
+    let blob =
+        json!([{"type": "resource", "resource": {"uri": "x:y", "mimeType": "image/png", "blob": "AAA"}}]);
+    let said =
+        |blocks| json!({"method": "session/prompt", "params": {"sessionId": "$session", "prompt": blocks}});
+    let seen = edit(&place, &json!({"steps": [new(&place), said(odd), said(blob), prompt("hi")]}));
+    for step in [1, 2] {
+        assert_eq!(seen.result(step)["error"]["code"], -32602, "{seen:#?}");
+        assert!(seen.result(step)["error"]["message"].as_str().unwrap().contains("no Base64"), "{seen:#?}");
+    }
+    assert_eq!(seen.result(3)["stopReason"], "end_turn", "{seen:#?}");
+    assert_eq!(model.requests().len(), 1);
+}
+
+#[test]
 fn todos_are_a_plan() {
     let todos = json!({"todos": [
         {"description": "first", "status": "completed"},

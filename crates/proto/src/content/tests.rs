@@ -164,3 +164,16 @@ proptest! {
         let _ = crate::to_contents(value);
     }
 }
+
+#[test]
+fn data_is_base64_or_it_is_not() {
+    let is_encoded = |data: &str| Part::inline_data("image/png", data).as_inline_data().unwrap().is_encoded();
+    for data in ["AAAA", "iVBORw0KGgo=", "AA==", "+/+/"] {
+        assert!(is_encoded(data), "{data}");
+    }
+    for data in
+        ["", "=", "====", "A", "AAA", "A===", "A=AA", "AA=A", "AA A", "AAAA\n", "AA-_", "!!!notbase64", "ÄÄ"]
+    {
+        assert!(!is_encoded(data), "{data}");
+    }
+}
