@@ -234,6 +234,85 @@ fn a_check_that_passes_again_without_a_change_makes_no_commit() {
     assert_eq!(stage.git_text(&["log", "--format=%s"]), "Begin\n");
 }
 
+/// The `run:` of the page that has this line in it, without the indentation.
+fn run_of_page(line: &str) -> String {
+    let page = std::fs::read_to_string(root().join("docs/ci.md")).unwrap();
+    let mut runs = page.split("      - run: |\n").skip(1);
+    let run = runs.find(|run| {
+        run.lines().take_while(|one| one.starts_with("          ")).any(|one| one.contains(line))
+    });
+    let lines = run.unwrap().lines().map_while(|one| one.strip_prefix("          "));
+    lines.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn whoever_pushes_a_nightly_fix_runs_nothing_of_it() {
+    let write =
+        |name: &str, text: &str| Reply::new().call("write_file", json!({"file_path": name, "content": text}));
+    let stage = Stage::new(vec![write("a.txt", "two\n"), "Fixed.".into()]);
+    let (temp, far) = (stage.place.path().join("temp"), stage.place.path().join("far.git"));
+    std::fs::create_dir(&temp).unwrap();
+    stage.git(&["init", "-q", "--bare", far.to_str().unwrap()]);
+    stage.git(&["remote", "add", "origin", far.to_str().unwrap()]);
+    stage.script(".git/nightly-fix.sh", &recipe("nightly-fix"));
+    let begun = stage.git_text(&["rev-parse", "HEAD"]);
+    let run = |script: &str| {
+        let mut command = stage.command("bash");
+        command.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", script]);
+        command.env("RUNNER_TEMP", &temp).env("GITHUB_SHA", begun.trim());
+        // What the check sees of keys it leaves behind.
+        command.env("CHECK", "env >.git/seen; grep -q two a.txt").output().unwrap()
+    };
+    let fixed = run(&run_of_page("format-patch").replace("scripts/", ".git/"));
+    assert!(fixed.status.success(), "{}", text(&fixed));
+    assert!(!stage.place.read(".git/seen").unwrap().contains("OPENAI_API_KEY"));
+    // The other job has a checkout of its own, as the repository was.
+    stage.git(&["switch", "-q", "main"]);
+    stage.git(&["branch", "-D", "-q", &format!("charla/fix-{}", today())]);
+    let pushed = run(&run_of_page("git am"));
+    assert!(pushed.status.success(), "{}", text(&pushed));
+    let there = stage.git_text(&["ls-remote", "--heads", "origin"]);
+    assert!(there.ends_with(&format!("refs/heads/charla/fix-{}\n", today())), "{there}");
+    assert_eq!(stage.git_text(&["show", "HEAD:a.txt"]), "two\n");
+    // Where nothing had to be fixed, nothing is pushed.
+    std::fs::write(temp.join("fix.patch"), "").unwrap();
+    assert!(run(&run_of_page("git am")).status.success());
+    assert_eq!(stage.git_text(&["ls-remote", "--heads", "origin"]), there);
+}
+
+fn today() -> String {
+    let said = Command::new("date").arg("+%Y-%m-%d").output().unwrap();
+    String::from_utf8(said.stdout).unwrap().trim().to_owned()
+}
+
+#[test]
+fn a_release_is_installed_on_a_runner_by_its_hash_alone() {
+    let stage = Stage::new(Vec::new());
+    let temp = stage.place.path().join("temp");
+    let tree = stage.place.path().join("charla-0.1.0/bin");
+    std::fs::create_dir_all(&temp).unwrap();
+    std::fs::create_dir_all(&tree).unwrap();
+    std::fs::write(tree.join("charla"), "the program").unwrap();
+    let archive = stage.place.path().join("release.tar.gz");
+    let mut packed = stage.command("tar");
+    packed.arg("-czf").arg(&archive).arg("-C").arg(stage.place.path()).arg("charla-0.1.0");
+    assert!(packed.status().unwrap().success());
+    let hash = stage.command("sha256sum").arg(&archive).output().unwrap();
+    let hash = String::from_utf8(hash.stdout).unwrap();
+    let install = |hash: &str| {
+        let mut command = stage.command("bash");
+        command.args(["--noprofile", "--norc", "-eo", "pipefail", "-c", &run_of_page("sha256sum")]);
+        command.env("RUNNER_TEMP", &temp).env("GITHUB_PATH", temp.join("path")).env("SHA256", hash);
+        command.env("SOURCE", format!("file://{}", archive.display())).output().unwrap()
+    };
+    let other = install(&"0".repeat(64));
+    assert!(!other.status.success() && !temp.join("path").exists(), "{}", text(&other));
+    let right = install(hash.split(' ').next().unwrap());
+    assert!(right.status.success(), "{}", text(&right));
+    let folder = std::fs::read_to_string(temp.join("path")).unwrap();
+    assert_eq!(std::fs::read_to_string(Path::new(folder.trim()).join("charla")).unwrap(), "the program");
+}
+
 #[test]
 fn nothing_of_an_event_is_part_of_a_script_and_only_the_last_step_has_the_token() {
     let action = std::fs::read_to_string(root().join("action.yml")).unwrap();
@@ -282,6 +361,11 @@ fn comments(stage: &Stage) {
     let body: serde_json::Value = serde_json::from_str(&stage.place.read("gh-body").unwrap()).unwrap();
     let body = body["body"].as_str().unwrap();
     assert!(body.contains("Wrong `x`") && !body.contains("@all"), "nobody is called: {body}");
+    // More than a comment holds.
+    std::fs::write(stage.place.path().join("runner/charla-comment.md"), "é".repeat(70_000)).unwrap();
+    assert!(stage.act("comment", &variables).0.status.success());
+    let body: serde_json::Value = serde_json::from_str(&stage.place.read("gh-body").unwrap()).unwrap();
+    assert_eq!(body["body"].as_str().unwrap().chars().count(), 65_001);
 }
 
 #[test]
