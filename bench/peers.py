@@ -95,7 +95,7 @@ def main():
     parser.add_argument("--binaries", type=pathlib.Path, help="Charla, its model server and its references, as built there")
     parser.add_argument("--runs", type=int, default=5)
     options = parser.parse_args()
-    release = options.binaries.resolve() if options.binaries else run.build()
+    release = run.built(options.binaries)
     programs = [("charla", release / "charla", charla)]
     programs += [(name, pathlib.Path(found), ask) for name, ask in PEERS.items() if (found := shutil.which(name))]
     missing = [name for name in PEERS if not shutil.which(name)]

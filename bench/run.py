@@ -37,6 +37,22 @@ def build():
     return TARGET / "release"
 
 
+PROGRAMS = ["charla", "charla-testkit", "confined", "empty", "long-conversation", "measure", "minimal-client", "minimal-steps"]
+
+
+def built(folder):
+    """The folder with everything that is measured: this one, or where it is built now."""
+    if folder is None:
+        return build()
+    missing = [name for name in PROGRAMS if not (folder / name).exists()]
+    if missing:
+        sys.exit(
+            f"error: {folder} has no {', '.join(missing)}\n"
+            "hint: cargo build --release -p charla-cli -p charla-testkit -p charla-bench makes them; without --binaries that is done here"
+        )
+    return folder.resolve()
+
+
 def cost(measure, command, env, cwd=None):
     """CPU seconds and peak kilobytes of one run, and what it printed."""
     done = subprocess.run(
@@ -368,7 +384,7 @@ def main(words=None):
     parser.add_argument("--binaries", type=pathlib.Path, help="measure what is built there")
     options = parser.parse_args(words)
     runs = 5 if options.quick else 20
-    release = options.binaries.resolve() if options.binaries else build()
+    release = built(options.binaries)
     charla, minimal, measure = (release / name for name in ["charla", "minimal-client", "measure"])
     good = True
     print(f"{'what':34} {'charla':>11}  {'reference':>11}")

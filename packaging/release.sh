@@ -21,6 +21,11 @@ while [ $# -gt 0 ]; do
     *) out=$1 && shift ;;
   esac
 done
+if [ -n "$twice" ] && ! git -C "$root" diff --quiet HEAD; then
+  echo "error: the second build is of the last commit, and these sources are not" >&2
+  echo "hint: commit or put aside what \`git status\` shows" >&2
+  exit 1
+fi
 mkdir -p "$out"
 out=$(cd "$out" && pwd)
 

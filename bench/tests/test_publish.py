@@ -11,6 +11,7 @@ from unittest import mock
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 
 import publish
+import run
 
 FIGURES = [
     {"name": "one-shot / minimal client", "seconds": 0.009, "reference": 0.001, "ratio": 9.0, "budget": 3, "memory": 37.7, "room": 15, "good": False},
@@ -21,6 +22,18 @@ FIGURES = [
 
 def options(folder):
     return argparse.Namespace(quick=True, binaries=None, sessions=3, svg=folder / "chart.svg")
+
+
+class Programs(unittest.TestCase):
+    def test_what_is_not_built_is_named_with_how_to_build_it(self):
+        with tempfile.TemporaryDirectory() as folder:
+            place = pathlib.Path(folder)
+            for name in run.PROGRAMS:
+                (place / name).touch()
+            self.assertEqual(run.built(place), place.resolve())
+            (place / "measure").unlink()
+            with self.assertRaisesRegex(SystemExit, "has no measure\nhint: cargo build"):
+                run.built(place)
 
 
 class Page(unittest.TestCase):

@@ -52,6 +52,7 @@ def test_sessions_are_listed_and_resumed_and_models_change(world: Start) -> None
             await session.set_model("openai/other")
             assert session.model == "openai/other"
             await session.ask("and now?")
+        assert session.id == first, "it is known when the session is closed, too"
         [kept] = await agent.sessions()
         assert (kept.id, kept.model, kept.folder) == (first, "openai/other", here.workspace.resolve())
         assert kept.title.startswith("remember the lamps") and kept.modified > 1.7e9

@@ -130,6 +130,7 @@ class Session:
         self._agent = agent
         self._resume = resume
         self._native: Optional[_native.Session] = None
+        self._id = ""
         self._model = ""
         self._deciding: set[asyncio.Task[None]] = set()
 
@@ -142,7 +143,7 @@ class Session:
         tools = [handed(tool, loop) for tool in self._agent._tools]
         opened = await ask(lambda reply: self._agent._native.open(wishes, tools, reply))
         self._native = cast(_native.Session, opened)
-        self._model = self._native.model
+        self._id, self._model = self._native.id, self._native.model
         return self
 
     async def close(self) -> None:
@@ -162,8 +163,10 @@ class Session:
 
     @property
     def id(self) -> str:
-        """By this it can be resumed."""
-        return self._open().id
+        """By this it can be resumed, once it is closed, too."""
+        if not self._id:
+            self._open()
+        return self._id
 
     @property
     def model(self) -> str:
