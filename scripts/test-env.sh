@@ -137,13 +137,14 @@ find_torch() {
 }
 
 # make_small_programs
-#   Finds or installs what recipes for CI use (jq), and what gives tests networks of their own (ip).
+#   Finds or installs what recipes for CI use (jq), what gives tests networks of their own (ip) and what reads the Homebrew formula (ruby).
 make_small_programs() {
     command -v jq >/dev/null || install_package jq || {
         echo "error: jq is needed to test the recipes for CI" >&2
         return 1
     }
     command -v ip >/dev/null || install_package iproute2 || true
+    command -v ruby >/dev/null || install_package ruby || true
 }
 
 # make_browser
