@@ -137,6 +137,10 @@ pub enum Effect {
         /// True when its standard input comes from this command line: a pipe, a heredoc, a file.
         #[serde(default, skip_serializing_if = "is_false")]
         fed: bool,
+        /// The variables that the line gives it: set before it, by `env`, or exported. One that may not reach it, as it was set
+        /// and not exported, has a value of kind [`WordKind::Unknown`].
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        environment: Vec<(String, Word)>,
     },
     /// Sets a variable that commands may see.
     Env {

@@ -138,10 +138,7 @@ pub(super) fn rule(plan: &Plan, effect: Option<&Effect>, scope: &Scope) -> Optio
         }
         Some(Effect::Exec { words, cwd, .. }) => {
             let known: Option<Vec<String>> = words.iter().map(|word| word.known().map(shell_quote)).collect();
-            let given = environment::given(plan, scope)?;
-            if !given.is_empty() && only_acting(plan, scope) != effect {
-                return None;
-            }
+            let given = effect.and_then(environment::given)?;
             line("command", &known?.join(" ")) + &line("cwd", &folder(cwd, scope)) + &together_with(&given)
         }
         Some(Effect::Read { path }) if scope.secret(path).is_some() => return None,
@@ -152,8 +149,10 @@ pub(super) fn rule(plan: &Plan, effect: Option<&Effect>, scope: &Scope) -> Optio
             line("path", &globset::escape(&path.to_string_lossy()))
         }
         // A variable is bound to the command that it was set for.
-        Some(Effect::Env { .. }) => {
-            return rule(plan, Some(only_acting(plan, scope)?), scope);
+        Some(Effect::Env { name, .. }) => {
+            let users = environment::users(plan, scope, name);
+            let [only] = users.as_slice() else { return None };
+            return rule(plan, Some(only), scope);
         }
         Some(Effect::Net { host }) if !host.contains('*') => line("host", host),
         Some(Effect::Net { .. } | Effect::Unclear { .. } | Effect::Unconfined) => return None,
@@ -171,19 +170,8 @@ pub(super) fn rule(plan: &Plan, effect: Option<&Effect>, scope: &Scope) -> Optio
     ))
 }
 
-/// The one command of a line that its variables can have been set for; nothing where there are several.
-fn only_acting<'a>(plan: &'a Plan, scope: &Scope) -> Option<&'a Effect> {
-    match environment::acting(plan, scope).as_slice() {
-        [only] => Some(only),
-        _ => None,
-    }
-}
-
-/// The variables that a rule about a command is bound to.
+/// The variables that a rule about a command is bound to; none of them, too, is said.
 fn together_with(given: &[(String, String)]) -> String {
-    if given.is_empty() {
-        return String::new();
-    }
     let texts: Vec<String> = given.iter().map(|(name, value)| format!("{name}={value}")).collect();
     format!("environment = {}\n", toml::Value::from(texts))
 }

@@ -1,6 +1,6 @@
-//! The variables that a line sets beside its command: an answer about both holds for both together.
+//! The variables that a line gives its commands: an answer about a command holds for what it was given then.
 
-use charla_proto::{Effect, Plan};
+use charla_proto::{Effect, Plan, WordKind};
 
 use super::Scope;
 use super::commands::{self, Harm};
@@ -23,33 +23,54 @@ fn acts(effect: &Effect, scope: &Scope) -> bool {
     }
 }
 
-/// The variables of a plan that may change what a command does. Nothing where a value is only known to the shell.
-pub(super) fn given(plan: &Plan, scope: &Scope) -> Option<Vec<(String, String)>> {
-    let others = plan.effects.iter().any(|effect| acts(effect, scope));
+/// Those of them that the line gives this variable.
+pub(super) fn users<'a>(plan: &'a Plan, scope: &Scope, variable: &str) -> Vec<&'a Effect> {
+    let mut users = acting(plan, scope);
+    users.retain(|effect| match effect {
+        Effect::Exec { environment, .. } => environment.iter().any(|(name, _)| name == variable),
+        _ => false,
+    });
+    users
+}
+
+/// The variables that a command is given, but for how things look. Nothing where one of them, or its value, is only known to the
+/// shell.
+pub(super) fn given(effect: &Effect) -> Option<Vec<(String, String)>> {
+    let Effect::Exec { environment, .. } = effect else { return Some(Vec::new()) };
     let mut given = Vec::new();
-    for effect in &plan.effects {
-        if let Effect::Env { name, value } = effect
-            && !harmless_variable(name, others)
-        {
+    for (name, value) in environment {
+        // Commands do not get what is only the shell's.
+        let of_shell = value.kind == WordKind::Unknown && harmless_variable(name, true);
+        if !of_shell && !is_about_looks(name) {
             given.push((name.clone(), value.known()?.to_owned()));
         }
     }
     given.sort();
-    given.dedup();
     Some(given)
 }
 
-/// True when a plan sets these variables to these values before its first command, and no other that matters.
-pub(super) fn are_given(wanted: &[(String, String)], plan: &Plan, scope: &Scope) -> bool {
-    let first = acting(plan, scope).into_iter().next();
-    let before =
-        plan.effects.iter().take_while(|effect| first.is_none_or(|first| !std::ptr::eq(*effect, first)));
-    let sets = |effect: &&Effect| matches!(effect, Effect::Env { .. });
-    if before.filter(sets).count() < plan.effects.iter().filter(sets).count() {
-        return false;
-    }
+/// True when a command is given these variables and no others.
+pub(super) fn is_given(wanted: &[(String, String)], effect: &Effect) -> bool {
     let mut wanted = wanted.to_vec();
     wanted.sort();
     wanted.dedup();
-    given(plan, scope).is_some_and(|given| given == wanted)
+    given(effect).is_some_and(|given| given == wanted)
+}
+
+/// True for variables that say in which language, colours and width something is told.
+fn is_about_looks(name: &str) -> bool {
+    const NAMES: [&str; 11] = [
+        "LANG",
+        "TERM",
+        "COLUMNS",
+        "LINES",
+        "NO_COLOR",
+        "FORCE_COLOR",
+        "CLICOLOR",
+        "CLICOLOR_FORCE",
+        "COLORTERM",
+        "RUST_BACKTRACE",
+        "CARGO_TERM_COLOR",
+    ];
+    NAMES.contains(&name) || name.starts_with("LC_")
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use charla_proto::{Confinement, Effect, Word, WordKind};
 
 use super::Scope;
-use super::commands::{self, Harm, Operands};
+use super::commands::{self, Arguments, Harm, Lost, Named, Operands};
 use super::paths::{aimed_at_secret, is_free, secret, secret_include, secret_pattern};
 use super::rules::{Rule, Subject, Tier};
 
@@ -73,7 +73,7 @@ fn exec(words: &[Word], cwd: &Path, rule: &Rule, scope: &Scope, view: View) -> O
         return Some("it may show secret files that git keeps; by itself it does not ask".to_owned());
     }
     let stated = rule.allowance.confinement.is_some() || rule.tier == Tier::Default;
-    if !view.walled && !stated && searches_all(words) {
+    if !view.walled && !stated && commands::goes_through_folders(words) {
         return Some("it may show secret files of the folders it goes through".to_owned());
     }
     // Without a rule, a command that writes is asked about anyway.
@@ -92,24 +92,6 @@ fn exec(words: &[Word], cwd: &Path, rule: &Rule, scope: &Scope, view: View) -> O
     }
 }
 
-/// True for a search that goes through folders.
-fn searches_all(words: &[Word]) -> bool {
-    let recursive = |text: &str| match text.strip_prefix('-') {
-        Some(long) if long.starts_with('-') => {
-            long.starts_with("-r") || long.starts_with("-de") || long.starts_with("-di")
-        }
-        Some(letters) => letters.contains(['r', 'R', 'd']),
-        None => false,
-    };
-    let says = || words.iter().filter_map(Word::known).any(recursive);
-    match commands::base_name(words) {
-        Some("grep" | "egrep" | "fgrep" | "zgrep" | "bzgrep" | "xzgrep" | "zstdgrep" | "diff") => says(),
-        // These do so unasked.
-        Some("rg" | "rga" | "ag" | "ack" | "ugrep" | "pt") => true,
-        _ => false,
-    }
-}
-
 /// True for git that shows what it keeps, unless a rule says how far it reaches, or names a command of git that does so by
 /// handing it on.
 fn shows_unnamed(words: &[Word], rule: &Rule) -> bool {
@@ -122,10 +104,21 @@ fn shows_unnamed(words: &[Word], rule: &Rule) -> bool {
 
 /// Why a command does more than the first `named` of its words say: those are what a rule allows by name.
 fn beyond_prefix(words: &[Word], cwd: &Path, scope: &Scope, named: usize) -> Option<String> {
+    if commands::harm(words, cwd, scope, false) == Harm::None {
+        return None;
+    }
     let said = words.get(..named).unwrap_or_default();
     let known: Vec<Word> = words.iter().filter(|word| word.known().is_some()).cloned().collect();
-    let beyond = delicate(&known).filter(|_| delicate(said).is_none()).map(str::to_owned);
-    beyond.or_else(|| commands::launches(words, cwd, scope, named))
+    let is_git = commands::base_name(words) == Some("git");
+    let discards = match commands::lost(&known) {
+        lost if !is_git || lost <= commands::lost(said) => None,
+        Lost::ForGood => Some(DISCARDS),
+        _ => {
+            Some("it may discard changes that are not committed; git switch changes the branch without that")
+        }
+    };
+    let beyond = delicate(&known).filter(|_| !is_git && delicate(said).is_none());
+    discards.or(beyond).map(str::to_owned).or_else(|| commands::launches(words, cwd, scope, named))
 }
 
 /// Why a command goes beyond what a narrow rule was written for: the flag names a command, not all its options.
@@ -149,12 +142,15 @@ fn too_wide(words: &[Word], cwd: &Path, carrier: bool, rule: &Rule, scope: &Scop
         "--textconv",
         "--open-files-in-pager",
     ];
+    // Shortened, or one of a family: `--outp`, `--output-dir`.
+    let reaches = |text: &str| {
+        let name = text.split('=').next().unwrap_or(text);
+        REACHING.iter().any(|option| name.starts_with(option) || name.len() > 4 && option.starts_with(name))
+    };
     words.iter().skip(1).find_map(|word| match word.known() {
         None if word.kind == WordKind::Glob => None,
         None => Some(format!("{} may turn out to be an option", word.text)),
-        Some(text) if REACHING.iter().any(|option| text.starts_with(option)) => {
-            Some(format!("the option {text} was not named"))
-        }
+        Some(text) if reaches(text) => Some(format!("the option {text} was not named")),
         Some(text) => {
             let path = text.split_once('=').map_or(text, |(_, value)| value);
             let climbs = path.starts_with('/') || path.split('/').any(|part| part == "..");
@@ -229,48 +225,28 @@ fn is_pattern(name: &str, word: &Word, before: Option<&Word>) -> bool {
     }
 }
 
-/// Options of `git push` that remove what is at the other end.
-const REMOVING: [&str; 3] = ["--mirror", "--delete", "--prune"];
-
 /// Why a command deserves a look even where commands are allowed in general.
 pub(super) fn delicate(words: &[Word]) -> Option<&'static str> {
     let name = commands::base_name(words)?;
-    let has = |letters: &str| {
-        words.iter().skip(1).any(|word| {
-            let short = word.text.strip_prefix('-').filter(|rest| !rest.starts_with('-'));
-            word.known().is_none() || short.is_some_and(|short| short.contains(|c| letters.contains(c)))
-        })
-    };
-    let says = |text: &str| words.iter().any(|word| word.known().is_none() || word.text.starts_with(text));
-    // Git takes options that are shortened.
-    let long = |option: &str| {
-        let shortens = |word: &Word| word.text.len() > 2 && option.starts_with(word.text.as_str());
-        says(option) || words.iter().any(shortens)
-    };
+    let may = |letters, long| Arguments::of(words, 1, &[]).may_have(Named::new(letters, long));
     match name {
         "sudo" | "doas" | "su" | "pkexec" | "run0" => Some("it acts with more rights than you have"),
         "ssh" | "scp" | "sftp" | "rsync" => Some("it reaches another machine"),
-        "rm" | "unlink" if has("rRf") || says("--recursive") || says("--force") => {
-            Some("it removes without asking")
-        }
+        "rm" | "unlink" if may("rRf", &["--recursive", "--force"]) => Some("it removes without asking"),
         "dd" | "shred" | "wipefs" | "fdisk" | "parted" | "blkdiscard" => Some("it can destroy data for good"),
         name if name.starts_with("mkfs") => Some("it can destroy data for good"),
         "shutdown" | "reboot" | "halt" | "poweroff" | "init" => Some("it stops the machine"),
-        "chmod" | "chown" | "chgrp" if has("R") || says("--recursive") => {
+        "chmod" | "chown" | "chgrp" if may("R", &["--recursive"]) => {
             Some("it changes rights in a whole tree")
         }
         "find" if may_delete(words) => Some("it removes without asking"),
-        "git" if says("clean") || long("--hard") || long("--force") || has("f") => {
-            Some("it can discard work for good")
-        }
-        // `+main` forces, `:main` removes.
-        "git" if says("push") && (says("+") || says(":") || has("d") || REMOVING.into_iter().any(long)) => {
-            Some("it can discard work for good")
-        }
+        "git" if commands::lost(words) == Lost::ForGood => Some(DISCARDS),
         "crontab" | "systemctl" | "at" | "launchctl" => Some("it makes the machine run commands by itself"),
         _ => None,
     }
 }
+
+const DISCARDS: &str = "it can discard work for good";
 
 /// True when one of the words of `find` is `-delete`, or may be; what a test is given is no action.
 fn may_delete(words: &[Word]) -> bool {
@@ -309,11 +285,19 @@ pub(super) fn harmless_variable(name: &str, others: bool) -> bool {
         "DEBIAN_FRONTEND",
         "REPLY",
     ];
+    // What people call the variables of a line, and no program looks at.
+    const OWN: [&str; 34] = [
+        "BASE", "BRANCH", "COMMIT", "COUNT", "CURRENT", "DATE", "DEST", "DIR", "DIRS", "END", "FILE",
+        "FILES", "FIRST", "HASH", "HEAD", "LAST", "LATEST", "LINE", "NAME", "NOW", "OUT", "OUTPUT", "PREV",
+        "RESULT", "REV", "ROOT", "SHA", "SRC", "START", "STATUS", "TAG", "TODAY", "TOTAL", "VERSION",
+    ];
     const READ: [&str; 9] = ["path", "prefix", "shell", "editor", "pager", "browser", "cc", "cxx", "config"];
     let lower_case = name.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_')
         && name.starts_with(|c: char| c.is_ascii_lowercase());
     let looked_at = name.contains('_') || READ.contains(&name);
     NAMES.contains(&name)
         || name.starts_with("LC_")
+        || (!others
+            && (OWN.contains(&name) || name.len() == 1 && name.bytes().all(|byte| byte.is_ascii_uppercase())))
         || (lower_case && !name.ends_with("proxy") && !(others && looked_at))
 }

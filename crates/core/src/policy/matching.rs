@@ -9,6 +9,7 @@ use globset::GlobMatcher;
 use super::Scope;
 use super::commands;
 use super::environment;
+use super::guards::harmless_variable;
 use super::restricted::Restriction;
 use super::rules::{Decision, Rule, Subject};
 
@@ -50,10 +51,6 @@ pub(super) fn canonical_tool(name: &str) -> String {
     .to_owned()
 }
 
-/// Variables with which a program runs a file, or text, before what it was started for.
-const STARTS_SCRIPTS: [&str; 8] =
-    ["BASH_ENV", "ENV", "LD_PRELOAD", "NODE_OPTIONS", "PERL5OPT", "PYTHONSTARTUP", "RUBYOPT", "ZDOTDIR"];
-
 impl Rule {
     /// Whether the rule is about `effect` of `plan`; `None` stands for a plan that touches nothing.
     pub(super) fn matches(
@@ -68,23 +65,18 @@ impl Rule {
             return Match::No;
         }
         let strict = self.decision != Decision::Allow;
-        if let Some(wanted) = &self.bounds.environment
-            && !environment::are_given(wanted, plan, scope)
+        if let (Some(wanted), Some(effect @ Effect::Exec { .. })) = (&self.bounds.environment, effect)
+            && !environment::is_given(wanted, effect)
         {
             return Match::No;
         }
         match (&self.subject, effect) {
             (Subject::Anything, _) => Match::Yes,
             // The variables of a command that the rule holds together with them, and of no other.
-            (Subject::Command(commands), Some(Effect::Env { .. })) if self.bounds.environment.is_some() => {
-                let is_meant = |effect: &Effect| match effect {
-                    Effect::Exec { words, .. } => {
-                        any(commands, |wanted| exact(wanted, words, strict)) == Match::Yes
-                    }
-                    _ => false,
-                };
-                let here = |effect: &Effect| self.is_about_place(Some(effect), scope) && is_meant(effect);
-                yes(environment::acting(plan, scope).into_iter().all(here))
+            (Subject::Command(_), Some(Effect::Env { name, .. })) if self.bounds.environment.is_some() => {
+                let users = environment::users(plan, scope, name);
+                let is_meant = |user: &&Effect| self.matches(plan, Some(user), mode, scope) == Match::Yes;
+                yes(!users.is_empty() && users.iter().all(is_meant))
             }
             (
                 Subject::Path { .. } | Subject::Command(_) | Subject::Prefix(_) | Subject::Pattern { .. },
@@ -101,6 +93,9 @@ impl Rule {
             }
             (Subject::Path { globs, patterns }, Some(Effect::Exec { words, cwd, carrier, .. })) if strict => {
                 Restriction { globs, patterns, scope }.touched_by(words, cwd, *carrier)
+            }
+            (Subject::Path { globs, patterns }, Some(Effect::Env { name, value })) if strict => {
+                Restriction { globs, patterns, scope }.touched_by_value(name, value)
             }
             (Subject::Env { names, .. }, Some(Effect::Env { name, value })) => {
                 variable(names, name, value, strict)
@@ -124,9 +119,9 @@ impl Rule {
                     && commands::hides_script(words, cwd, scope);
                 if hidden { Match::Hidden } else { found }
             }
-            // What it names is run without being looked at.
-            (_, Some(Effect::Env { name, .. }))
-                if strict && self.names_command() && STARTS_SCRIPTS.contains(&name.as_str()) =>
+            // What it names may be run without being looked at.
+            (_, Some(Effect::Env { name, value }))
+                if strict && self.names_command() && may_be_run(name, value) =>
             {
                 Match::Hidden
             }
@@ -196,6 +191,16 @@ impl Rule {
         let Some(pattern) = &self.args else { return true };
         serde_json::to_string(&plan.args).is_ok_and(|args| pattern.is_match(&args))
     }
+}
+
+/// True for a variable with which a program may run what nobody has looked at: `GIT_EDITOR`, `PS4`, `LD_PRELOAD`. Only the name of one
+/// that is about something else, or a value that is no program, tells.
+fn may_be_run(name: &str, value: &Word) -> bool {
+    let plain = |value: &str| {
+        let is_number = value.bytes().all(|byte| byte.is_ascii_digit());
+        is_number || ["true", "false", "yes", "no", "on", "off"].contains(&value)
+    };
+    !harmless_variable(name, false) && !value.known().is_some_and(plain)
 }
 
 /// True when a restriction means this tool of a server, by any name that it has anywhere.
@@ -291,6 +296,12 @@ fn prefix(wanted: &[String], words: &[Word]) -> Match {
 /// a script it is handed.
 fn restricted(wanted: &[String], words: &[Word]) -> Match {
     let direct = loose(wanted, words);
+    // Under another name it may be the very same.
+    let both_git =
+        commands::base_name(words) == Some("git") && wanted.first().is_some_and(|name| base(name) == "git");
+    if direct == Match::No && both_git && commands::may_run_any(words) {
+        return Match::Maybe;
+    }
     let known = commands::base_name(words).and_then(commands::operands_of).is_some();
     if direct != Match::No || known {
         return direct;
@@ -320,7 +331,6 @@ fn mentions(script: &str, wanted: &[String]) -> bool {
 /// them, and short options in any grouping.
 fn loose(wanted: &[String], words: &[Word]) -> Match {
     let (Some(name), Some(first)) = (wanted.first(), words.first()) else { return Match::No };
-    let base = |path: &str| path.rsplit('/').next().unwrap_or(path).to_lowercase();
     match first.known() {
         None => return Match::Maybe,
         // Some file systems do not tell upper from lower case.
@@ -338,6 +348,11 @@ fn loose(wanted: &[String], words: &[Word]) -> Match {
         }
     }
     Match::Yes
+}
+
+/// The last part of a path, in lower case.
+fn base(path: &str) -> String {
+    path.rsplit('/').next().unwrap_or(path).to_lowercase()
 }
 
 /// Finds `wanted` from `at` on, stepping over options with at most one value each.

@@ -9,7 +9,7 @@ use std::path::Path;
 use charla_proto::{Effect, Plan, Word, WordKind};
 
 use super::Scope;
-use super::commands::{self, Harm, Operands};
+use super::commands::{self, Arguments, Harm, Named, Operands};
 use super::paths::is_free;
 
 /// Commands of the shell, and others beside those of the table, that show no file.
@@ -124,9 +124,9 @@ fn shows_files(words: &[Word], fed: bool, inside: bool, plan: &Plan) -> bool {
         }
         _ => false,
     };
-    let words = words.get(1..).unwrap_or_default();
-    let operands: Vec<&Word> = words.iter().filter(|word| !is_option(word)).collect();
-    let recursive = is_recursive(name, words, fed && operands.len() < 2);
+    let rest = words.get(1..).unwrap_or_default();
+    let operands: Vec<&Word> = rest.iter().filter(|word| !is_option(word)).collect();
+    let recursive = is_recursive(words, fed && operands.len() < 2);
     // What the text is compared with, or done to it, is no file.
     let files = operands.get(usize::from(patterned && !takes_pattern(words))..).unwrap_or_default();
     let unread = patterned && operands.first().is_some_and(|word| word.known().is_none());
@@ -137,7 +137,7 @@ fn shows_files(words: &[Word], fed: bool, inside: bool, plan: &Plan) -> bool {
         || inside && !files.is_empty()
         || plan.effects.iter().any(spreads) && !files.is_empty()
         || recursive && files.is_empty()
-        || words.iter().filter(|word| is_option(word)).any(|word| names_gits(&word.text))
+        || rest.iter().filter(|word| is_option(word)).any(|word| names_gits(&word.text))
         || files.iter().any(|word| may_name_gits(word, recursive))
 }
 
@@ -147,23 +147,16 @@ fn is_option(word: &Word) -> bool {
 
 /// True when an option gives the pattern or the script.
 fn takes_pattern(words: &[Word]) -> bool {
-    let given = ["-e", "-f", "--regexp", "--expression", "--file"];
-    words.iter().any(|word| is_option(word) && given.iter().any(|option| word.text.starts_with(option)))
+    const GIVEN: Named = Named::new("ef", &["--regexp", "--expression", "--file"]);
+    Arguments::of(words, 1, &[GIVEN]).has(GIVEN)
 }
 
-fn is_recursive(name: &str, words: &[Word], reads_input: bool) -> bool {
-    let says = |letters: &str, long: &str| {
-        words.iter().filter(|word| is_option(word)).any(|word| match word.text.starts_with("--") {
-            true => word.text.starts_with(long),
-            false => word.text.contains(|c| letters.contains(c)),
-        })
-    };
-    match name {
-        "rg" => !reads_input,
-        "grep" | "egrep" | "fgrep" => says("rRd", "--r") || says("", "--d"),
-        "diff" => says("r", "--r"),
-        "cp" => says("rRa", "--r") || says("", "--a"),
-        _ => false,
+/// True for a command that goes through folders; `reads_input` where it is given none, and its input instead.
+fn is_recursive(words: &[Word], reads_input: bool) -> bool {
+    match commands::base_name(words) {
+        Some("rg") => !reads_input,
+        Some("cp") => Arguments::of(words, 1, &[]).has(Named::new("rRa", &["--recursive", "--archive"])),
+        _ => commands::goes_through_folders(words),
     }
 }
 

@@ -69,21 +69,51 @@ impl Restriction<'_> {
         match name {
             _ if carrier => Match::No,
             "git" => self.touched_by_git(words, cwd),
-            "rg" if self.scope.may_reach(self.patterns, cwd) => Match::Maybe,
+            _ if commands::goes_through_here(words) && self.scope.may_reach(self.patterns, cwd) => {
+                Match::Maybe
+            }
+            _ if rest.iter().any(|word| self.mentions(name, word, &commands::sought(words), cwd)) => {
+                Match::Maybe
+            }
             _ => {
                 let first = rest.first().filter(|_| WITH_COMMANDS.contains(&name));
                 let sought = commands::sought(words);
                 let no_path = sought.into_iter().chain(first);
-                self.any(rest, &no_path.collect::<Vec<_>>(), cwd, reach_of(name, rest))
+                self.any(rest, &no_path.collect::<Vec<_>>(), cwd, reach_of(name, words))
             }
         }
     }
 
     /// True when a word says the path itself, alone or in a part.
     fn names(&self, word: &Word, cwd: &Path) -> bool {
-        let Some(text) = word.known() else { return false };
+        word.known().is_some_and(|text| self.is_said_by(text, cwd))
+    }
+
+    /// True when a text says the path itself, alone or in a part.
+    fn is_said_by(&self, text: &str, cwd: &Path) -> bool {
+        let is_meant =
+            |path: &str| !path.is_empty() && self.scope.restricted_by(self.globs, &join_path(cwd, path));
         let mut parts = text.split(['=', ':', '@']).chain([text]);
-        parts.any(|part| !part.is_empty() && self.scope.restricted_by(self.globs, &join_path(cwd, part)))
+        parts.any(is_meant) || path_of_address(text).is_some_and(|path| is_meant(&path))
+    }
+
+    /// True when a script, or whatever else a word is to a program, has the path in it. What is looked for in files is no path.
+    fn mentions(&self, name: &str, word: &Word, sought: &[&Word], cwd: &Path) -> bool {
+        let searched = matches!(name, "grep" | "egrep" | "fgrep" | "rg")
+            && sought.iter().any(|known| std::ptr::eq(*known, word));
+        let in_path = |c: char| c.is_alphanumeric() || "_-./~+%".contains(c);
+        let mut parts = word.text.split(|c: char| !in_path(c)).filter(|part| part.contains('/'));
+        !searched && parts.any(|part| self.is_said_by(part, cwd))
+    }
+
+    /// Whether a variable with this value is about what is restricted: programs may open what it names.
+    pub(super) fn touched_by_value(&self, name: &str, value: &Word) -> Match {
+        let here = self.scope.roots.first().map_or(Path::new("/"), |root| root.as_path());
+        // Git would work with other files than its words say.
+        let moved = ["GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"];
+        let moves = moved.contains(&name) && self.is_in_workspace(here);
+        let says = value.known().is_some_and(|text| self.is_said_by(text, here));
+        if says || moves { Match::Maybe } else { Match::No }
     }
 
     /// Whether one of the words may turn out to name it; those of `no_path` name none.
@@ -94,13 +124,25 @@ impl Restriction<'_> {
             WordKind::Literal => {
                 self.is_glued(word, cwd) || reach != Reach::Name && self.is_reached(word, cwd, reach)
             }
-            WordKind::Glob => self.may_match(&join_path(cwd, &word.text), reach),
+            // What matches no file stays as it is written.
+            WordKind::Glob => {
+                let address = path_of_address(&word.text);
+                self.may_match(&join_path(cwd, address.as_deref().unwrap_or(&word.text)), reach)
+            }
         };
         if words.iter().any(|word| may(&word)) { Match::Maybe } else { Match::No }
     }
 
     /// True for a word with which it may be reached. An option is none, unless it has a value.
     fn is_reached(&self, word: &Word, cwd: &Path, reach: Reach) -> bool {
+        if let Some(path) = path_of_address(&word.text) {
+            return self.may_match(Path::new(&path), reach);
+        }
+        // `docker -v secrets:/x`
+        if let Some((first, _)) = word.text.split_once(':').filter(|(first, _)| !first.is_empty()) {
+            return self.may_match(&join_path(cwd, first), reach)
+                || self.may_match(&join_path(cwd, &word.text), reach);
+        }
         let path = match word.text.split_once('=') {
             Some((option, value)) if option.starts_with('-') => value,
             None if word.text.starts_with('-') && word.text.len() > 1 && !word.text.contains('/') => {
@@ -164,17 +206,43 @@ impl Restriction<'_> {
 }
 
 fn reach_of(name: &str, words: &[Word]) -> Reach {
-    let recursive = |word: &Word| {
-        let short = word.text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
-        short.is_some_and(|letters| letters.contains(['r', 'R', 'd']))
-            || ["--r", "--d"].iter().any(|long| word.text.starts_with(long))
-    };
     match commands::operands_of(name) {
         // In folders it compares what they hold.
-        _ if name == "diff" => Reach::Below,
-        _ if matches!(name, "grep" | "egrep" | "fgrep") && words.iter().any(recursive) => Reach::Below,
+        _ if name == "diff" || commands::goes_through_folders(words) => Reach::Below,
         Some(Operands::Names) => Reach::Name,
         Some(Operands::Contents | Operands::Patterned) => Reach::Itself,
         Some(Operands::Nothing) | None => Reach::Below,
     }
+}
+
+/// The path of an address such as `file:///w/a%62`, in any part of a word. What such an address says in braces and brackets is left
+/// as it is: programs read them as patterns.
+fn path_of_address(text: &str) -> Option<String> {
+    let at = text.to_ascii_lowercase().find("file:")?;
+    let behind = text.get(at + "file:".len()..)?;
+    // A host before the path is this machine.
+    let path = match behind.strip_prefix("//") {
+        Some(rest) => rest.get(rest.find('/')?..)?,
+        None => behind,
+    };
+    Some(percent_decoded(path))
+}
+
+fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::with_capacity(text.len());
+    let mut rest = text.as_bytes();
+    while let Some((first, behind)) = rest.split_first() {
+        let pair = behind.get(..2).filter(|_| *first == b'%').and_then(|pair| std::str::from_utf8(pair).ok());
+        match pair.and_then(|pair| u8::from_str_radix(pair, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = behind.get(2..).unwrap_or_default();
+            }
+            None => {
+                bytes.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    String::from_utf8_lossy(&bytes).into_owned()
 }

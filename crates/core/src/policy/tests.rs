@@ -41,8 +41,14 @@ fn plan(tool: &str, effects: Vec<Effect>) -> Plan {
 
 fn run(line: &str) -> Plan {
     let words = line.split(' ').map(Word::literal).collect();
-    let exec =
-        Effect::Exec { command: line.into(), cwd: PathBuf::from("/w"), words, carrier: false, fed: false };
+    let exec = Effect::Exec {
+        command: line.into(),
+        cwd: PathBuf::from("/w"),
+        words,
+        carrier: false,
+        fed: false,
+        environment: Vec::new(),
+    };
     plan("run_shell_command", vec![exec])
 }
 
@@ -183,8 +189,8 @@ fn the_strictest_part_decides_and_the_verdict_names_what_is_missing() {
     assert_eq!(
         missing[0].always.as_deref(),
         Some(
-            "[[rule]]\ntool = \"run_shell_command\"\ncommand = \"cargo install x\"\ncwd = \".\"\nworkspace = \"/w\"\n\
-             confinement = \"asked\"\ndecision = \"allow\"\n"
+            "[[rule]]\ntool = \"run_shell_command\"\ncommand = \"cargo install x\"\ncwd = \".\"\nenvironment = []\n\
+             workspace = \"/w\"\nconfinement = \"asked\"\ndecision = \"allow\"\n"
         )
     );
 }
@@ -193,6 +199,8 @@ fn the_strictest_part_decides_and_the_verdict_names_what_is_missing() {
 fn the_rules_a_verdict_offers_allow_exactly_what_was_missing() {
     let mut asked = run("cargo install x");
     asked.effects.push(Effect::Write { path: "/tmp/[x]".into() });
+    let Some(Effect::Exec { environment, .. }) = asked.effects.first_mut() else { panic!() };
+    environment.push(("FOO".into(), Word::literal("1")));
     asked.effects.insert(0, Effect::Env { name: "FOO".into(), value: Word::literal("1") });
     let Verdict::Ask { missing, .. } = book(&[]).judge(&asked, ApprovalMode::Default) else { panic!() };
     let text: String = missing.into_iter().filter_map(|part| part.always).collect();

@@ -95,6 +95,7 @@ async fn the_plan_shows_the_whole_command_and_its_folder() {
         words: word(command),
         carrier: false,
         fed: false,
+        environment: Vec::new(),
     };
     assert_eq!(plan.effects, [exec("pwd"), exec("ls")]);
     assert_eq!(plan.preview, Preview::Command { command: "pwd; ls".to_owned(), cwd: cwd.clone() });

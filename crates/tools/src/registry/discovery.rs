@@ -255,6 +255,7 @@ impl Tool for DiscoveredTool {
                 words,
                 carrier: false,
                 fed: false,
+                environment: Vec::new(),
             }];
             let pretty = serde_json::to_string_pretty(&args).unwrap_or_default();
             let preview = Preview::Text { text: format!("{line}\n{pretty}") };

@@ -22,13 +22,18 @@ impl Walk {
                 self.unclear(source, WHICH);
             }
             "let" => self.unclear(source, HIDDEN),
-            name if DECLARATIONS.contains(&name) => rest.iter().for_each(|word| self.declaration(word)),
+            name if DECLARATIONS.contains(&name) => {
+                let option = |word: &Word| word.text.starts_with('-') && word.text.contains('x');
+                let exports = name == "export" || rest.iter().any(option);
+                rest.iter().for_each(|word| self.declaration(word, exports));
+            }
             _ => {}
         }
     }
 
     /// One word of `export NAME=value NAME …`.
-    fn declaration(&mut self, word: &Word) {
+    fn declaration(&mut self, word: &Word, exports: bool) {
+        let declare = if exports { Walk::exported } else { Walk::env };
         let option = word.known().and_then(|text| text.strip_prefix(['-', '+']));
         match (option, assignment(&word.text), word.kind) {
             // References and numbers: what is assigned later means something else then.
@@ -36,10 +41,14 @@ impl Walk {
                 self.unclear(&word.text, "it changes what assignments to a variable mean");
             }
             (Some(_), ..) => {}
-            (_, Some((name, value)), WordKind::Literal) => self.env(name, Word::literal(value)),
-            (_, Some((name, value)), WordKind::Single) => self.env(name, Word::single(value)),
+            // What is added to is not known.
+            (_, Some((name, value)), WordKind::Literal) if word.text.starts_with(&format!("{name}+=")) => {
+                declare(self, name, Word::single(value));
+            }
+            (_, Some((name, value)), WordKind::Literal) => declare(self, name, Word::literal(value)),
+            (_, Some((name, value)), WordKind::Single) => declare(self, name, Word::single(value)),
             (_, None, WordKind::Literal) if is_name(&word.text) => {
-                self.env(&word.text, Word::single(format!("${}", word.text)));
+                declare(self, &word.text, Word::single(format!("${}", word.text)));
             }
             _ => self.unclear(&word.text, WHICH),
         }

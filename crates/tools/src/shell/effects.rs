@@ -7,8 +7,10 @@ use charla_proto::{Effect, Word};
 
 use super::ShellContext;
 use super::declarations::DECLARATIONS;
+use super::environment::Environment;
 use super::expand::{expand, value};
 use super::loops::{Binding, Loop, are_settled, bindings, bound};
+use super::numbers::is_number;
 use super::syntax::{Assignment, Atom, Link, Node, RawWord, Redirect, RedirectKind, Script, Simple};
 use super::variables::{SECRET_VARIABLE, names_secret};
 use super::words::ARITHMETIC;
@@ -34,6 +36,7 @@ fn walk_with(script: &Script, context: &ShellContext, follow: bool) -> (Vec<Effe
         depth: 0,
         fed: false,
         input_moved: false,
+        environment: Environment::default(),
         computed: Vec::new(),
         texts: Vec::new(),
         follow,
@@ -56,6 +59,8 @@ pub(super) struct Walk {
     fed: bool,
     /// True once the shell itself reads something else: whatever it starts does.
     input_moved: bool,
+    /// The variables that the next command gets.
+    pub(super) environment: Environment,
     /// Variables that are computed with.
     computed: Vec<String>,
     /// Variables that may hold something else than a number.
@@ -73,11 +78,15 @@ impl Walk {
     pub(super) fn script(&mut self, script: &Script) {
         let mut reached = self.folders.clone();
         let mut certain = true;
+        let mut shared = self.environment.shared();
         for item in &script.items {
             match item.link {
                 Link::Always => certain = true,
                 Link::Failure => certain = false,
                 Link::Success => {}
+            }
+            if item.link != Link::Success {
+                self.environment.doubt_since(&shared);
             }
             // After `&&` the folder is the one the command before went to; otherwise it may be any so far.
             if !(item.link == Link::Success && certain) {
@@ -85,7 +94,11 @@ impl Walk {
             }
             self.node(&item.node);
             self.reach(&mut reached);
+            if item.link == Link::Always {
+                shared = self.environment.shared();
+            }
         }
+        self.environment.doubt_since(&shared);
         self.folders = reached;
     }
 
@@ -103,8 +116,10 @@ impl Walk {
 
     fn apart(&mut self, script: &Script) {
         let folders = self.folders.clone();
+        let environment = self.environment.clone();
         self.script(script);
         self.folders = folders;
+        self.environment = environment;
     }
 
     fn node(&mut self, node: &Node) {
@@ -127,6 +142,8 @@ impl Walk {
                     let values: Vec<&str> = words.iter().map(|word| word.source.as_str()).collect();
                     self.env(name, Word::unknown(values.join(" ")));
                 }
+                let shared = self.environment.shared();
+                let begun = self.effects.len();
                 let around = self.loops.len();
                 let known = variable.as_deref().and_then(|name| self.known_loop(name, words));
                 self.loops.extend(known);
@@ -141,6 +158,10 @@ impl Walk {
                 }
                 self.fed = fed;
                 self.loops.truncate(around);
+                self.environment.doubt_since(&shared);
+                if *repeats {
+                    self.environment.reach_back(&shared, self.effects.get_mut(begun..).unwrap_or_default());
+                }
                 if *repeats && reached.len() > before {
                     self.unclear("cd", "it changes the folder inside a loop");
                 }
@@ -166,10 +187,11 @@ impl Walk {
             self.substitutions(word);
         }
         let reads = simple.words.first().is_some_and(|word| word.source == "read");
+        let own = self.environment.own();
         for assignment in &simple.assignments {
             // `IFS= read` is how lines are read; it ends with the command.
             if !(reads && assignment.name == "IFS") {
-                self.assignment(assignment);
+                self.assignment(assignment, !simple.words.is_empty());
             }
         }
         self.redirects(&simple.redirects);
@@ -178,6 +200,7 @@ impl Walk {
         self.fed |= feeds;
         let before = self.effects.len();
         self.words_of(simple);
+        self.environment.restore_own(own);
         self.fed = fed;
         self.input_moved |= feeds && self.effects.iter().skip(before).any(is_exec);
     }
@@ -218,14 +241,32 @@ impl Walk {
         }
     }
 
-    fn assignment(&mut self, assignment: &Assignment) {
+    /// `NAME=value`; `before` a command it is that command's, else the shell's.
+    fn assignment(&mut self, assignment: &Assignment, before: bool) {
         assignment.values.iter().for_each(|word| self.substitutions(word));
+        let whole = assignment.source.starts_with(&format!("{}=", assignment.name));
         let value = match assignment.values.as_slice() {
-            [] => Word::literal(""),
-            [only] => value(only, self.home.as_deref()),
+            [] if whole => Word::literal(""),
+            [only] if whole => value(only, self.home.as_deref()),
             _ => Word::unknown(&assignment.source),
         };
-        self.env(&assignment.name, value);
+        if before {
+            self.given(&assignment.name, value);
+        } else {
+            self.env(&assignment.name, value);
+        }
+    }
+
+    /// A variable of the next command.
+    fn given(&mut self, name: &str, value: Word) {
+        self.environment.give(name, &value);
+        self.variable(name, value);
+    }
+
+    /// A variable that whatever starts from now on gets.
+    pub(super) fn exported(&mut self, name: &str, value: Word) {
+        self.environment.export(name, &value);
+        self.variable(name, value);
     }
 
     /// A command with its words resolved, and whatever it starts in turn.
@@ -245,11 +286,14 @@ impl Walk {
             "alias" | "unalias" | "trap" | "enable" | "bind" | "complete" | "hash" | "shopt" => {
                 self.unclear(source, "it changes what later commands mean");
             }
+            "set" if exports_all(&words) => self.environment.export_all(),
             name => self.assigning(name, &words, source),
         }
+        let own = self.environment.own();
         for inner in through.inner {
             self.inner(inner, source);
         }
+        self.environment.restore_own(own);
     }
 
     fn inner(&mut self, inner: Inner, source: &str) {
@@ -262,7 +306,8 @@ impl Walk {
                     let text = super::scripts::join(&words);
                     self.command(words, &text);
                 }
-                Inner::Env(name, value) => self.env(&name, value),
+                Inner::Env(name, value) => self.given(&name, value),
+                Inner::TakesAway => self.environment.take_away(),
                 Inner::Unclear(reason) => self.unclear(source, reason),
                 Inner::Script { text, dialect } => self.nested_script(&text, dialect),
             }
@@ -366,11 +411,18 @@ impl Walk {
                 words: words.clone(),
                 carrier,
                 fed: self.fed,
+                environment: self.environment.of_next(),
             });
         }
     }
 
+    /// A variable of the shell.
     pub(super) fn env(&mut self, name: &str, value: Word) {
+        self.environment.set(name);
+        self.variable(name, value);
+    }
+
+    fn variable(&mut self, name: &str, value: Word) {
         if value.known().is_none() && names_secret(&value.text) {
             self.unclear(&format!("{name}={}", value.text), SECRET_VARIABLE);
         }
@@ -407,22 +459,13 @@ impl Walk {
     }
 }
 
-/// True for a value that is a number, or numbers to be taken one after the other.
-fn is_number(value: &Word) -> bool {
-    let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    let sequence = |text: &str| {
-        let inside = text.strip_prefix('{').and_then(|text| text.strip_suffix('}'));
-        inside.and_then(|text| text.split_once("..")).is_some_and(|(from, to)| digits(from) && digits(to))
+/// True for `set -a`, with which the shell exports every variable.
+fn exports_all(words: &[Word]) -> bool {
+    let says = |word: &Word| {
+        let letters = word.text.strip_prefix('-').is_some_and(|letters| letters.contains('a'));
+        letters || word.text == "allexport" || word.known().is_none()
     };
-    let sum = |text: &str| text.starts_with("$((") && text.ends_with("))") && text.matches("$(").count() == 1;
-    match value.known() {
-        Some(text) => digits(text),
-        None => {
-            let listed = value.text.strip_prefix("$(seq ").and_then(|text| text.strip_suffix(')'));
-            let text = listed.unwrap_or(&value.text);
-            sum(&value.text) || text.split(' ').all(|word| digits(word) || listed.is_none() && sequence(word))
-        }
-    }
+    words.iter().skip(1).any(says)
 }
 
 /// True when standard input is among what is redirected: `< file`, `<< EOF`, `<&3`, `0>&3`.

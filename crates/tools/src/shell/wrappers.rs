@@ -15,8 +15,13 @@ pub(super) struct Through {
 #[derive(Debug)]
 pub(super) enum Inner {
     Command(Vec<Word>),
-    Script { text: String, dialect: Dialect },
+    Script {
+        text: String,
+        dialect: Dialect,
+    },
     Env(String, Word),
+    /// Variables of the line are not there any more.
+    TakesAway,
     Unclear(&'static str),
 }
 
@@ -181,6 +186,9 @@ fn wrapped(wrapper: &Wrapper, words: &[Word]) -> Through {
     if drops_settings(wrapper.name, words.get(..start).unwrap_or_default()) && may_start_git(rest) {
         inner.push(Inner::Unclear("it takes away the variables that hold git in"));
     }
+    if takes_away(wrapper.name, words.get(..start).unwrap_or_default()) {
+        inner.push(Inner::TakesAway);
+    }
     if matches!(wrapper.name, "env" | "sudo" | "doas") {
         while let Some((name, value)) = rest.first().and_then(assignment) {
             if rest.first().is_some_and(|word| matches!(word.kind, WordKind::Unknown | WordKind::Glob)) {
@@ -215,6 +223,17 @@ fn drops_settings(wrapper: &str, options: &[Word]) -> bool {
             all || word.contains("GIT_")
         }),
         "exec" => known.any(|word| is_short(word, 'c')),
+        _ => false,
+    }
+}
+
+/// True when a wrapper starts its command without some variables.
+fn takes_away(wrapper: &str, options: &[Word]) -> bool {
+    match wrapper {
+        "env" => {
+            options.iter().any(|word| word.text.starts_with('-') && word.text != "-v" && word.text != "--")
+        }
+        "exec" => options.iter().filter_map(Word::known).any(|word| is_short(word, 'c')),
         _ => false,
     }
 }

@@ -234,6 +234,70 @@ fn a_path_glued_to_an_option_is_seen() {
 }
 
 #[test]
+fn a_path_in_a_script_or_an_address_is_seen() {
+    for line in [
+        "python3 -c 'print(open(\"secrets/a\").read())'",
+        "node -e 'fs.readFileSync(`./secrets/a`)'",
+        "awk 'BEGIN{while((getline l < \"secrets/a\")>0) print l}'",
+        "sed 'r secrets/a' f",
+        "sed '$r secrets/a' f",
+        "docker run -v ./secrets:/x y",
+        "docker run -v .:/x y",
+        "curl 'file:///home/user/project/{secrets}/a'",
+        "curl 'file:///home/user/project/secret[r-t]/a'",
+        "curl file:///home/user/project/secret%73/a",
+        "curl FILE://localhost/home/user/project/secrets/a",
+        "FILE=secrets/a python3 x.py",
+        "GIT_WORK_TREE=/tmp/w git checkout .",
+    ] {
+        assert_ne!(decision("secrets/**", line, ApprovalMode::Yolo), Decision::Allow, "{line}");
+    }
+    for line in [
+        "python3 -c 'print(open(\"src/a\").read())'",
+        "grep -rn 'secrets/a' src",
+        "rg secrets/a src",
+        "git commit -m 'see secrets/a'",
+        "docker run -v ./src:/x y",
+        "curl https://example.org/secrets/a",
+        "cargo test a::b",
+        "X=src/a python3 x.py",
+    ] {
+        assert_eq!(decision("secrets/**", line, ApprovalMode::Yolo), Decision::Allow, "{line}");
+    }
+}
+
+#[test]
+fn what_goes_through_the_working_folder_reads_all_of_it() {
+    for line in [
+        "grep -r X",
+        "grep X -r",
+        "grep -rn -e X",
+        "grep --recurs X",
+        "grep -d recurse X",
+        "grep --directories=recurse X",
+        "egrep -R X",
+        "zgrep -r X",
+        "rg X",
+        "rg -t rust X",
+        "rg -e X",
+        "rg --files",
+        "ag X",
+        "git worktree add ../w",
+        "git clone . ../w",
+        "git checkout-index -a --prefix=../w/",
+        "git --work-tree=../w checkout -- .",
+    ] {
+        for mode in [ApprovalMode::Default, ApprovalMode::Yolo] {
+            assert_ne!(decision("secrets/**", line, mode), Decision::Allow, "{line}");
+        }
+    }
+    for line in ["grep -r X src", "rg -t rust X src", "rg -e X src", "grep X README.md", "git worktree list"]
+    {
+        assert_eq!(decision("secrets/**", line, ApprovalMode::Yolo), Decision::Allow, "{line}");
+    }
+}
+
+#[test]
 fn a_pattern_that_only_the_shell_reads_may_be_what_is_denied() {
     for line in [
         "cat [[:lower:]]ecrets/a",

@@ -205,7 +205,7 @@ fn sed_scripts_that_write_or_run_are_found_behind_brackets_and_options() {
             "s/a/b/e",
             "$!w x",
             "/a/w x",
-            "i\\\\x",
+            "i\\\\\nx",
             "1,2w x",
         ],
     ));

@@ -7,9 +7,11 @@ mod bash;
 mod beside_git;
 mod broad;
 mod corpus;
+mod denied_commands;
 mod denied_paths;
 mod hostile;
 mod on_disk;
+mod prefixes;
 mod random;
 mod reading;
 

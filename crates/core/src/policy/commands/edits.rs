@@ -6,7 +6,7 @@ use charla_proto::text::join_path;
 use charla_proto::{Word, WordKind};
 
 use super::expressions::edits_in_place;
-use super::table::EDITORS;
+use super::programs;
 use super::{Call, Checked};
 use crate::policy::paths::{is_free, secret};
 
@@ -18,7 +18,7 @@ pub(super) fn is_editor(call: Call<'_>) -> bool {
         "tee" => call.words.iter().any(|word| {
             !(word.known().is_some_and(|text| is_free(Path::new(text))) || word.text.starts_with('-'))
         }),
-        name => EDITORS.iter().any(|(editor, _)| *editor == name),
+        name => programs::find(name).is_some_and(|program| program.edits.is_some()),
     }
 }
 
@@ -56,7 +56,7 @@ fn into_root(call: Call<'_>, word: &Word, root: &Word) -> Checked {
 
 /// The words that are no options; every option has to be on the list.
 fn operands<'a>(call: Call<'a>) -> Result<Vec<&'a Word>, String> {
-    let options = EDITORS.iter().find(|(editor, _)| *editor == call.name).map(|(_, options)| *options);
+    let options = programs::find(call.name).and_then(|program| program.edits);
     let mut operands = Vec::new();
     for word in call.words {
         let option = word.kind.is_literal() && word.text.starts_with('-') && word.text != "-";

@@ -2,6 +2,7 @@
 
 use charla_proto::{Word, WordKind};
 
+use super::given::{Arguments, Named, Place};
 use super::options::{Doubt, readable, sort};
 use super::table::Options;
 use super::{Call, Checked};
@@ -26,11 +27,12 @@ pub(super) const JQ: Options = Options::Only {
 
 /// True for `sed -i`.
 pub(super) fn edits_in_place(words: &[Word]) -> bool {
-    words.iter().any(|word| word.text.starts_with("--in-place") || is_short_in_place(&word.text))
-}
-
-fn is_short_in_place(word: &str) -> bool {
-    word.strip_prefix('-').is_some_and(|letters| !letters.starts_with('-') && letters.contains('i'))
+    words.iter().any(|word| {
+        let letters = word.text.strip_prefix('-').filter(|letters| !letters.starts_with('-'));
+        let shortened =
+            word.text.len() > 2 && "--in-place".starts_with(word.text.split('=').next().unwrap_or_default());
+        shortened || letters.is_some_and(|letters| letters.contains('i'))
+    })
 }
 
 /// `sed -i` with such a script, on files that `file` lets pass.
@@ -72,6 +74,54 @@ fn sed_files(words: &[Word], doubt: Doubt) -> Result<Vec<Word>, String> {
         }
     }
     Ok(operands.iter().map(|word| (*word).clone()).collect())
+}
+
+/// Why `sed` or `awk` may run a program: their little programs can. The first `named` words are what an allowance says. Here the
+/// words of the call begin with its name.
+pub(super) fn runs_program(call: Call<'_>, named: usize) -> Option<String> {
+    let runs = "its script may run a program".to_owned();
+    let (given, from_file, script, can_run): (_, _, _, fn(&str) -> bool) = match call.name {
+        "sed" => {
+            let given = sed_arguments(call.words);
+            let from_file = given.has(Named::new("f", &["--file"]));
+            (given, from_file, Named::new("e", &["--expression"]), |script| !sed_script(script))
+        }
+        _ => {
+            let valued = Named::new(
+                "FvfilEe",
+                &["--field-separator", "--assign", "--file", "--include", "--load", "--exec", "--source"],
+            );
+            let given = Arguments::of(call.words, 1, &[valued]);
+            let from_file = given.has(Named::new("filE", &["--file", "--include", "--load", "--exec"]));
+            (given, from_file, Named::new("e", &["--source"]), awk_may_run)
+        }
+    };
+    if from_file {
+        return Some(runs);
+    }
+    let mut scripts: Vec<&Place> = given
+        .options
+        .iter()
+        .filter(|option| option.is(script))
+        .filter_map(|option| option.value.as_ref())
+        .collect();
+    if scripts.is_empty() {
+        scripts.extend(given.operands.first());
+    }
+    let may_run = |place: &&Place| place.at >= named && place.word.known().is_none_or(can_run);
+    scripts.iter().any(may_run).then_some(runs)
+}
+
+/// What `sed` is given; its name is the first of the words.
+pub(super) fn sed_arguments(words: &[Word]) -> Arguments<'_> {
+    const VALUED: Named =
+        Named { letters: "efl", long: &["--expression", "--file", "--line-length"], glued: "i" };
+    Arguments::of(words, 1, &[VALUED])
+}
+
+fn awk_may_run(program: &str) -> bool {
+    let program = program.replace("||", "");
+    ["system", "|", "@"].iter().any(|found| program.contains(found))
 }
 
 /// True for scripts made of addresses and commands that only touch what is printed. Whether a mark inside brackets ends the
@@ -125,6 +175,10 @@ fn read_sed(script: &str, brackets: Brackets) -> Result<(), Unfit> {
                     return Err(Unfit::Doubtful);
                 }
             }
+            // Text up to the end of the line; jumps and their marks.
+            'a' | 'i' | 'c' => skip_text(&mut rest)?,
+            ':' | 'b' | 't' | 'T' => while rest.next_if(|c| !";\n}".contains(*c)).is_some() {},
+            '#' => while rest.next_if(|c| *c != '\n').is_some() {},
             's' | 'y' => {
                 let mark = rest.next().filter(|mark| "/|#,:@!%_;~=-".contains(*mark));
                 let mark = mark.ok_or(Unfit::Doubtful)?;
@@ -135,6 +189,19 @@ fn read_sed(script: &str, brackets: Brackets) -> Result<(), Unfit> {
             _ => return Err(Unfit::Doubtful),
         }
     }
+}
+
+/// Steps past the text that `a`, `i` and `c` add: all up to a line that does not end in a backslash. Some versions of sed take the
+/// text from the next line only, so that what stands here is the same to all of them where it is one line.
+fn skip_text(rest: &mut Script<'_>) -> Result<(), Unfit> {
+    while let Some(next) = rest.next() {
+        match next {
+            '\n' => return Err(Unfit::Doubtful),
+            '\\' if rest.peek().is_none_or(|c| *c == '\n') => return Err(Unfit::Doubtful),
+            _ => {}
+        }
+    }
+    Ok(())
 }
 
 /// Steps past the flags of `s`.

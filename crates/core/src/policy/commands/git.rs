@@ -5,353 +5,10 @@ use std::path::{Path, PathBuf};
 use charla_proto::text::join_path;
 use charla_proto::{Word, makes_secret};
 
+use super::git_table::{Free, PAIRS, SHOWING, SUBCOMMANDS, Subcommand};
 use super::options::{Doubt, Sorted, sort};
 use super::table::Options;
 use super::{Call, Checked};
-
-const SHOWING: &[&str] = &[
-    "--oneline",
-    "--graph",
-    "--all",
-    "--stat",
-    "--shortstat",
-    "--numstat",
-    "--name-only",
-    "--name-status",
-    "--summary",
-    "--patch",
-    "--no-patch",
-    "--format=",
-    "--pretty",
-    "--abbrev-commit",
-    "--abbrev",
-    "--decorate",
-    "--no-decorate",
-    "--author=",
-    "--since=",
-    "--until=",
-    "--after=",
-    "--before=",
-    "--grep=",
-    "--max-count=",
-    "--skip=",
-    "--date=",
-    "--reverse",
-    "--merges",
-    "--no-merges",
-    "--first-parent",
-    "--follow",
-    "--cached",
-    "--staged",
-    "--word-diff",
-    "--color",
-    "--no-color",
-    "--unified=",
-    "--ignore-all-space",
-    "--ignore-space-change",
-    "--diff-filter=",
-    "--find-renames",
-    "--no-renames",
-    "--exit-code",
-    "--quiet",
-    "--minimal",
-    "--check",
-    "--raw",
-    "--branches",
-    "--tags",
-    "--remotes",
-    "--topo-order",
-    "--left-right",
-    "--cherry-pick",
-    "--no-ext-diff",
-    "--no-textconv",
-    "--full-index",
-    "--function-context",
-    "--merge-base",
-    "--ignore-case",
-    "--source",
-    "--simplify-by-decoration",
-    "--relative",
-    "--compact-summary",
-    "--dirstat",
-    "--children",
-    "--parents",
-    "--color-words",
-    "--color-moved",
-    "--color-moved-ws=",
-    "--no-color-moved",
-    "--word-diff-regex=",
-    "--histogram",
-    "--patience",
-    "--diff-algorithm=",
-    "--inter-hunk-context=",
-    "--ignore-blank-lines",
-    "--ignore-space-at-eol",
-    "--ignore-cr-at-eol",
-    "--find-copies",
-    "--no-prefix",
-    "--patch-with-stat",
-    "--patch-with-raw",
-    "--cc",
-    "--no-relative",
-    "--no-abbrev-commit",
-    "--committer=",
-    "--invert-grep",
-    "--all-match",
-    "--regexp-ignore-case",
-    "--extended-regexp",
-    "--fixed-strings",
-    "--perl-regexp",
-    "--full-history",
-    "--ancestry-path",
-    "--boundary",
-    "--cherry",
-    "--cherry-mark",
-    "--date-order",
-    "--author-date-order",
-    "--no-walk",
-    "--use-mailmap",
-    "--mailmap",
-];
-
-/// What a subcommand may be given: letters, letters with a value, long options, and whether operands are free.
-struct Subcommand {
-    name: &'static str,
-    letters: &'static str,
-    valued: &'static str,
-    long: &'static [&'static str],
-    operands: Free,
-}
-
-/// Which operands a subcommand may have.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Free {
-    /// Any: they name revisions or files.
-    Any,
-    /// None: with one, it changes something.
-    No,
-    /// One: with another, it changes something.
-    One,
-    /// Only with `--list` or `-l`.
-    Listing,
-}
-
-const fn row(
-    name: &'static str,
-    letters: &'static str,
-    valued: &'static str,
-    long: &'static [&'static str],
-    operands: Free,
-) -> Subcommand {
-    Subcommand { name, letters, valued, long, operands }
-}
-
-const SUBCOMMANDS: [Subcommand; 29] = [
-    row(
-        "show-ref",
-        "sq",
-        "",
-        &["--tags", "--heads", "--branches", "--head", "--hash", "--verify"],
-        Free::Any,
-    ),
-    row(
-        "status",
-        "sbuvz",
-        "",
-        &[
-            "--short",
-            "--branch",
-            "--porcelain",
-            "--untracked-files",
-            "--ignored",
-            "--long",
-            "--verbose",
-            "--show-stash",
-            "--no-renames",
-        ],
-        Free::Any,
-    ),
-    // Without `-L`: it follows lines into files of other names, and shows them whatever attributes say.
-    row("log", "pwbizcm", "nSGU", SHOWING, Free::Any),
-    row("diff", "pwbizRu", "SGU", SHOWING, Free::Any),
-    row("show", "pwbizsq", "SGUn", SHOWING, Free::Any),
-    row("shortlog", "snec", "", SHOWING, Free::Any),
-    row("whatchanged", "p", "nU", SHOWING, Free::Any),
-    row(
-        "blame",
-        "wlstefnpcMC",
-        "L",
-        &["--line-porcelain", "--porcelain", "--date=", "--show-email", "--root"],
-        Free::Any,
-    ),
-    row(
-        "rev-parse",
-        "q",
-        "",
-        &[
-            "--abbrev-ref",
-            "--short",
-            "--verify",
-            "--show-toplevel",
-            "--git-dir",
-            "--is-inside-work-tree",
-            "--symbolic-full-name",
-            "--show-prefix",
-            "--show-cdup",
-            "--all",
-            "--branches",
-            "--tags",
-            "--quiet",
-            "--absolute-git-dir",
-            "--is-bare-repository",
-            "--git-common-dir",
-        ],
-        Free::Any,
-    ),
-    row(
-        "rev-list",
-        "",
-        "n",
-        &[
-            "--count",
-            "--all",
-            "--max-count=",
-            "--since=",
-            "--until=",
-            "--left-right",
-            "--merges",
-            "--no-merges",
-            "--first-parent",
-            "--reverse",
-            "--author=",
-        ],
-        Free::Any,
-    ),
-    row(
-        "ls-files",
-        "cdomiskzutv",
-        "x",
-        &[
-            "--others",
-            "--exclude-standard",
-            "--cached",
-            "--modified",
-            "--deleted",
-            "--stage",
-            "--unmerged",
-            "--full-name",
-            "--error-unmatch",
-            "--ignored",
-        ],
-        Free::Any,
-    ),
-    row(
-        "ls-tree",
-        "rdtlz",
-        "",
-        &["--name-only", "--full-tree", "--full-name", "--name-status", "--long"],
-        Free::Any,
-    ),
-    row("cat-file", "tspe", "", &[], Free::Any),
-    row(
-        "describe",
-        "",
-        "",
-        &[
-            "--tags",
-            "--always",
-            "--dirty",
-            "--abbrev",
-            "--all",
-            "--long",
-            "--exact-match",
-            "--contains",
-            "--match=",
-        ],
-        Free::Any,
-    ),
-    row("merge-base", "a", "", &["--all", "--is-ancestor", "--fork-point", "--octopus"], Free::Any),
-    row("cherry", "v", "", &["--verbose", "--abbrev"], Free::Any),
-    row("name-rev", "", "", &["--name-only", "--tags", "--always"], Free::Any),
-    row(
-        "for-each-ref",
-        "",
-        "",
-        &["--format=", "--sort=", "--count=", "--merged", "--no-merged", "--contains"],
-        Free::Any,
-    ),
-    row("check-ignore", "vqn", "", &["--verbose", "--quiet", "--no-index"], Free::Any),
-    row("count-objects", "vH", "", &["--verbose", "--human-readable"], Free::No),
-    row(
-        "grep",
-        "niwlcvEFPheHLpWq",
-        "eABCm",
-        &[
-            "--line-number",
-            "--ignore-case",
-            "--cached",
-            "--count",
-            "--files-with-matches",
-            "--name-only",
-            "--word-regexp",
-            "--fixed-strings",
-            "--extended-regexp",
-            "--perl-regexp",
-            "--heading",
-            "--break",
-            "--and",
-            "--or",
-            "--not",
-            "--show-function",
-            "--max-depth=",
-            "--no-color",
-        ],
-        Free::Any,
-    ),
-    row(
-        "branch",
-        "arv",
-        "",
-        &[
-            "--all",
-            "--remotes",
-            "--list",
-            "--show-current",
-            "--verbose",
-            "--merged",
-            "--no-merged",
-            "--contains",
-            "--sort=",
-            "--format=",
-            "--no-color",
-        ],
-        Free::Listing,
-    ),
-    row(
-        "tag",
-        "ln",
-        "",
-        &["--list", "--sort=", "--format=", "--contains", "--merged", "--points-at="],
-        Free::Listing,
-    ),
-    row("remote", "v", "", &["--verbose"], Free::No),
-    row("version", "", "", &[], Free::No),
-    row("diff-tree", "rpmcz", "U", SHOWING, Free::Any),
-    row("diff-index", "rpmuwbizR", "U", SHOWING, Free::Any),
-    row("diff-files", "rpuwbizR", "U", SHOWING, Free::Any),
-    row("symbolic-ref", "q", "", &["--short", "--quiet"], Free::One),
-];
-
-/// Two-word subcommands whose only job is to show something.
-const PAIRS: [(&str, &str); 7] = [
-    ("stash", "list"),
-    ("stash", "show"),
-    ("worktree", "list"),
-    ("remote", "get-url"),
-    ("submodule", "status"),
-    ("reflog", "show"),
-    ("bisect", "log"),
-];
 
 pub(super) fn check(call: Call<'_>) -> Checked {
     let (folder, words) = working_folder(call)?;
@@ -383,6 +40,9 @@ pub(super) fn check(call: Call<'_>) -> Checked {
     if name == "config" {
         return config(rest);
     }
+    if only_asks(name, rest) {
+        return paths(call, &sort(rest, Options::Any, "", Doubt::Option)?);
+    }
     let Some(subcommand) = SUBCOMMANDS.iter().find(|subcommand| subcommand.name == name) else {
         return Err(format!("git {name} may change the repository or run programs"));
     };
@@ -394,6 +54,24 @@ pub(super) fn check(call: Call<'_>) -> Checked {
     operands(subcommand, &sorted)?;
     revisions(subcommand, &sorted)?;
     paths(call, &sorted)
+}
+
+/// True for commands that would do something, with the option that makes them tell what.
+fn only_asks(name: &str, words: &[Word]) -> bool {
+    let known: Option<Vec<&str>> = words.iter().map(Word::known).collect();
+    match (name, known.as_deref()) {
+        ("var", Some([variable])) => {
+            matches!(*variable, "GIT_AUTHOR_IDENT" | "GIT_COMMITTER_IDENT" | "GIT_DEFAULT_BRANCH")
+        }
+        ("ls-remote", Some(["--get-url"] | ["--get-url", "origin"])) => true,
+        ("notes", Some(["list"])) | ("archive", Some(["--list" | "-l"])) => true,
+        ("apply", Some(words)) => {
+            let asks = |word: &&&str| matches!(**word, "--check" | "--stat" | "--numstat" | "--summary");
+            let options = words.iter().filter(|word| word.starts_with('-'));
+            options.clone().count() > 0 && options.clone().filter(asks).count() == options.count()
+        }
+        _ => false,
+    }
 }
 
 /// The option of `git status` whose value, if it has one, is glued to it.
@@ -445,6 +123,10 @@ pub(in crate::policy) fn sought_by_grep(words: &[Word]) -> Option<&Word> {
     if sorted.has("-e") { None } else { sorted.operands.first().copied() }
 }
 
+/// Options before the subcommand with which git does nothing else than without.
+pub(super) const BEFORE: [&str; 4] =
+    ["--no-pager", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"];
+
 /// The folder that git works in after every `-C`, and the words behind what stands before the subcommand.
 fn working_folder(call: Call<'_>) -> Result<(PathBuf, &[Word]), String> {
     let mut folder = call.cwd.to_owned();
@@ -456,14 +138,7 @@ fn working_folder(call: Call<'_>) -> Result<(PathBuf, &[Word]), String> {
                 folder = join_path(&folder, place);
                 rest
             }
-            [first, rest @ ..]
-                if matches!(
-                    first.known(),
-                    Some("--no-pager" | "--no-optional-locks" | "--literal-pathspecs")
-                ) =>
-            {
-                rest
-            }
+            [first, rest @ ..] if first.known().is_some_and(|first| BEFORE.contains(&first)) => rest,
             _ => return Ok((folder, words)),
         };
     }
@@ -586,6 +261,8 @@ fn config(words: &[Word]) -> Checked {
     match asked.as_slice() {
         // One name alone is asked for, two are a setting.
         [name] => match name.known().filter(|name| !name.starts_with('-')) {
+            // Whether an address carries a credential, the disk tells.
+            Some(name) if is_address_of_remote(name) => Ok(()),
             Some(name)
                 if !["url", "credential", "header", "token", "password"]
                     .iter()
@@ -597,4 +274,14 @@ fn config(words: &[Word]) -> Checked {
         },
         _ => Err("git config may change settings or show credentials".into()),
     }
+}
+
+/// `remote.origin.url`.
+fn is_address_of_remote(name: &str) -> bool {
+    let plain =
+        |part: &str| part.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+    let remote = name
+        .strip_prefix("remote.")
+        .and_then(|rest| rest.strip_suffix(".url").or(rest.strip_suffix(".pushurl")));
+    remote.is_some_and(|remote| !remote.is_empty() && plain(remote))
 }

@@ -62,9 +62,16 @@ pub(in crate::policy) fn git_shows(words: &[Word]) -> GitShows<'_> {
     let contents = GitShows::Contents { paths: behind.and_then(|at| rest.get(at + 1..)).unwrap_or_default() };
     let second = rest.first().and_then(Word::known);
     let listed = |shows: bool| if shows { contents } else { GitShows::Names };
+    let moved = |word: &Word| ["--work-tree", "--git-dir"].iter().any(|option| word.text.starts_with(option));
+    if words.get(1..at).is_some_and(|before| before.iter().any(moved)) {
+        return GitShows::Contents { paths: &[] };
+    }
     let Some(given) = options_of(name, rest) else {
         return match (name, second) {
             ("stash", Some("list")) if rest.len() == 1 => GitShows::Names,
+            // They put what git keeps into another folder, where it can be read under another name.
+            ("worktree", Some("add" | "move"))
+            | ("checkout-index" | "clone" | "read-tree" | "subtree", _) => contents,
             ("worktree" | "remote" | "submodule" | "bisect" | "config", _) => GitShows::Names,
             ("reflog", _) if rest.iter().all(|word| !word.text.starts_with('-')) => GitShows::Names,
             (

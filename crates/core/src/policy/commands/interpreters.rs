@@ -4,6 +4,8 @@ use std::path::Path;
 
 use charla_proto::Word;
 
+use super::git_commands::may_run_any;
+use super::launches::runs_program;
 use super::{Harm, base_name, harm, is_known, is_reader, trusted_name};
 use crate::policy::Scope;
 
@@ -92,11 +94,11 @@ fn is_runner(name: &str, words: &[Word]) -> bool {
 pub(in crate::policy) fn hides_script(words: &[Word], cwd: &Path, scope: &Scope) -> bool {
     let Some(name) = base_name(words) else { return false };
     match name {
-        "sed" | "awk" | "gawk" | "mawk" => harm(words, cwd, scope, false) != Harm::None,
+        "git" => may_run_any(words),
         name if is_shell(name) || BUILDERS.contains(&name) || is_language(name) || is_runner(name, words) => {
             harm(words, cwd, scope, false) != Harm::None
         }
-        _ => trusted_name(words).is_none(),
+        _ => trusted_name(words).is_none() || runs_program(words, cwd, scope, 1).is_some(),
     }
 }
 

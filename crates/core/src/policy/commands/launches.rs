@@ -2,167 +2,66 @@
 //!
 //! An allowance that names a command names none of these unless it says them.
 
+use std::path::Path;
+
 use charla_proto::Word;
 use charla_proto::text::join_path;
 
-use super::{Call, base_name, git};
-
-/// Options of a program that run something or send something: letters, long options. Shortened and bundled ones count.
-struct Launching {
-    names: &'static [&'static str],
-    letters: &'static str,
-    /// Letters whose value may be glued to them: what stands behind is no letter.
-    valued: &'static str,
-    long: &'static [&'static str],
-}
-
-const PROGRAMS: [Launching; 14] = [
-    Launching {
-        names: &["tar", "gtar", "bsdtar"],
-        letters: "IF",
-        valued: "fCbTXHgKNV",
-        long: &[
-            "--use-compress-program",
-            "--checkpoint-action",
-            "--to-command",
-            "--info-script",
-            "--new-volume-script",
-            "--rsh-command",
-            "--rmt-command",
-        ],
-    },
-    Launching { names: &["make", "gmake"], letters: "E", valued: "fCIjloW", long: &["--eval"] },
-    Launching {
-        names: &["curl"],
-        letters: "TdFK",
-        valued: "oHXuAebcmrwxyzCDEPQUYt",
-        long: &["--upload-file", "--data", "--form", "--json", "--config", "--url-query"],
-    },
-    Launching {
-        names: &["wget"],
-        letters: "e",
-        valued: "OPoatTwQUDIRAXlB",
-        long: &["--post-", "--body-", "--execute", "--use-askpass", "--config"],
-    },
-    Launching { names: &["sort"], letters: "", valued: "kotST", long: &["--compress-program"] },
-    Launching { names: &["rsync"], letters: "e", valued: "fBTM", long: &["--rsh", "--rsync-path"] },
-    Launching { names: &["rg"], letters: "", valued: "egtTfABCmMjr", long: &["--pre", "--hostname-bin"] },
-    Launching {
-        names: &["fd", "fdfind"],
-        letters: "xX",
-        valued: "etdEoScCj",
-        long: &["--exec", "--exec-batch"],
-    },
-    Launching { names: &["zip"], letters: "T", valued: "bnti", long: &["--unzip-command", "--test"] },
-    Launching { names: &["npm", "pnpm", "yarn"], letters: "", valued: "", long: &["--script-shell"] },
-    Launching { names: &["cargo"], letters: "", valued: "pjFZ", long: &["--config"] },
-    Launching { names: &["go"], letters: "", valued: "", long: &["-exec", "-toolexec", "-vettool"] },
-    Launching { names: &["man"], letters: "PH", valued: "MLmsSe", long: &["--pager", "--html"] },
-    Launching { names: &["ssh"], letters: "oF", valued: "pilLRDbcEeIJmOQSwW", long: &[] },
-];
-
-/// Commands of git under which an option runs something; the letters are those of the option.
-const GIT: [Launching; 9] = [
-    Launching { names: &["push"], letters: "", valued: "o", long: &["--receive-pack", "--exec"] },
-    Launching {
-        names: &["fetch", "pull", "ls-remote", "fetch-pack"],
-        letters: "",
-        valued: "ojsX",
-        long: &["--upload-pack", "--exec"],
-    },
-    Launching {
-        names: &["clone"],
-        letters: "uc",
-        valued: "boj",
-        long: &["--upload-pack", "--config", "--template"],
-    },
-    Launching { names: &["init"], letters: "", valued: "b", long: &["--template"] },
-    Launching { names: &["rebase"], letters: "x", valued: "sXC", long: &["--exec"] },
-    Launching { names: &["grep"], letters: "O", valued: "eABCmf", long: &["--open-files-in-pager"] },
-    Launching {
-        names: &["log", "show", "diff", "whatchanged", "format-patch", "stash", "reflog"],
-        letters: "",
-        valued: "nSGULOl",
-        long: &["--ext-diff", "--textconv"],
-    },
-    Launching { names: &["archive"], letters: "", valued: "o", long: &["--exec", "--remote"] },
-    Launching { names: &["difftool"], letters: "x", valued: "t", long: &["--extcmd"] },
-];
-
-/// What git's own commands are that run no program of one's choice; others may be aliases, or programs.
-const ORDINARY: [&str; 45] = [
-    "add",
-    "am",
-    "annotate",
-    "apply",
-    "bisect",
-    "branch",
-    "checkout",
-    "cherry-pick",
-    "clean",
-    "clone",
-    "commit",
-    "config",
-    "fetch",
-    "fsck",
-    "gc",
-    "grep",
-    "help",
-    "init",
-    "ls-remote",
-    "merge",
-    "mv",
-    "notes",
-    "prune",
-    "pull",
-    "push",
-    "range-diff",
-    "rebase",
-    "reflog",
-    "remote",
-    "repack",
-    "reset",
-    "restore",
-    "revert",
-    "rm",
-    "show-branch",
-    "sparse-checkout",
-    "stash",
-    "submodule",
-    "switch",
-    "tag",
-    "update-index",
-    "update-ref",
-    "worktree",
-    "write-tree",
-    "commit-tree",
-];
-
-/// Pairs of words behind git that run what follows.
-const RUNNING: [(&str, &str); 3] = [("bisect", "run"), ("submodule", "foreach"), ("hook", "run")];
+use super::given::Arguments;
+use super::{Call, base_name, expressions, git, git_commands, programs};
+use crate::policy::Scope;
 
 /// Why a command does more than its name says. The first `named` words are what the allowance itself says.
-pub(in crate::policy) fn launches(
+pub(in crate::policy) fn launches(words: &[Word], cwd: &Path, scope: &Scope, named: usize) -> Option<String> {
+    runs_program(words, cwd, scope, named).or_else(|| {
+        let program = programs::find(base_name(words)?)?;
+        let given = Arguments::of(words, named.max(1), &program.with_values());
+        given.find(program.sends).map(|option| not_named(option.text))
+    })
+}
+
+/// Why a command runs a program of one's choice that its name does not say.
+pub(in crate::policy) fn runs_program(
     words: &[Word],
-    cwd: &std::path::Path,
-    scope: &crate::policy::Scope,
+    cwd: &Path,
+    scope: &Scope,
     named: usize,
 ) -> Option<String> {
     let name = base_name(words)?;
     let call = Call { name, words, cwd, scope, walled: false };
-    if name == "git" {
-        return git_launches(call, named);
+    match name {
+        "git" => return git_launches(call, named),
+        "sed" | "awk" | "gawk" | "mawk" => return expressions::runs_program(call, named),
+        _ => {}
     }
-    let launching = PROGRAMS.iter().find(|program| program.names.contains(&name))?;
+    let program = programs::find(name)?;
     // `tar cIf x a.tar f`: without a dash, every letter is an option, and the values follow.
-    let bundle =
-        words.get(1).and_then(Word::known).filter(|_| named <= 1 && launching.names.contains(&"tar"));
+    let bundle = words.get(1).and_then(Word::known).filter(|_| named <= 1 && program.names.contains(&"tar"));
     if let Some(bundle) = bundle.filter(|bundle| !bundle.starts_with('-'))
-        && bundle.contains(|letter| launching.letters.contains(letter))
+        && bundle.contains(|letter| program.runs.letters.contains(letter))
     {
-        return Some(format!("the option {bundle} runs or sends something, and was not named"));
+        return Some(not_named(bundle));
     }
-    launching.option_among(words.get(named.max(1)..)?)
+    let given = Arguments::of(words, named.max(1), &program.with_values());
+    let by_operand =
+        given.operands.iter().map(|place| place.word.text.as_str()).find(|word| runs_by(name, word));
+    given.find(program.runs).map(|option| option.text).or(by_operand).map(not_named)
+}
+
+fn not_named(option: &str) -> String {
+    format!("the option {option} runs or sends something, and was not named")
+}
+
+/// True for a word that is no option, and with which a program runs what it says.
+fn runs_by(name: &str, word: &str) -> bool {
+    match name {
+        "ex" | "vi" | "vim" | "nvim" => word.starts_with('+'),
+        "make" | "gmake" => ["SHELL", ".SHELLFLAGS", "MAKEFLAGS"].iter().any(|name| {
+            word.strip_prefix(name)
+                .is_some_and(|rest| rest.trim_start_matches([':', '+', '?']).starts_with('='))
+        }),
+        _ => false,
+    }
 }
 
 fn git_launches(call: Call<'_>, named: usize) -> Option<String> {
@@ -170,28 +69,27 @@ fn git_launches(call: Call<'_>, named: usize) -> Option<String> {
         return (call.words.len() > named.max(1)).then(|| "which git command runs is not known".to_owned());
     };
     let subcommand = call.words.get(at).and_then(Word::known).unwrap_or_default();
+    let command = git_commands::find(subcommand);
     if named <= at {
         let before = call.words.get(named.max(1)..at).unwrap_or_default();
         let global = before_subcommand(call, before);
         if global.is_some() {
             return global;
         }
-        if !ORDINARY.contains(&subcommand) && !git::reads(subcommand) {
+        if !command.is_some_and(|command| command.ordinary) && !git::reads(subcommand) {
             return Some(format!("git {subcommand} may run programs, or show what git keeps"));
         }
     }
-    let rest = call.words.get(named.max(at + 1)..).unwrap_or_default();
-    let second = rest.iter().find_map(|word| word.known().filter(|word| !word.starts_with('-')));
-    if named <= at + 1 && RUNNING.iter().any(|(first, then)| *first == subcommand && second == Some(*then)) {
+    let command = command?;
+    if named <= at + 1 && command.runs_by(call.words, at) {
         return Some(format!("git {subcommand} runs the command that it is given"));
     }
-    GIT.iter().find(|command| command.names.contains(&subcommand))?.option_among(rest)
+    let given = Arguments::of(call.words, named.max(at + 1), &[command.valued]);
+    given.find(command.runs).map(|option| not_named(option.text))
 }
 
 /// Why the options before git's command are more than a place in the workspace.
 fn before_subcommand(call: Call<'_>, before: &[Word]) -> Option<String> {
-    const HARMLESS: [&str; 4] =
-        ["--no-pager", "--no-optional-locks", "--literal-pathspecs", "--no-replace-objects"];
     let mut words = before.iter();
     while let Some(word) = words.next() {
         match word.known() {
@@ -202,41 +100,11 @@ fn before_subcommand(call: Call<'_>, before: &[Word]) -> Option<String> {
                     return Some("git works outside the workspace".to_owned());
                 }
             }
-            Some(option) if HARMLESS.contains(&option) => {}
+            Some(option) if git::BEFORE.contains(&option) => {}
             _ => return Some(format!("the option {} of git was not named", word.text)),
         }
     }
     None
-}
-
-impl Launching {
-    /// Names the first of the words that is one of the options.
-    fn option_among(&self, words: &[Word]) -> Option<String> {
-        let options = words.iter().take_while(|word| word.known() != Some("--"));
-        let mut known = options.filter_map(Word::known);
-        let found = known.find(|text| self.has_long(text) || self.has_letter(text))?;
-        Some(format!("the option {found} runs or sends something, and was not named"))
-    }
-
-    /// An option, shortened as far as programs take it, or longer than the family's name.
-    fn has_long(&self, text: &str) -> bool {
-        let name = text.split('=').next().unwrap_or(text);
-        let single = self.long.iter().any(|long| !long.starts_with("--"));
-        if single {
-            return self.long.iter().any(|long| name == *long || name.strip_prefix('-') == Some(long));
-        }
-        name.len() > 2
-            && name.starts_with("--")
-            && self.long.iter().any(|long| long.starts_with(name) || name.starts_with(long))
-    }
-
-    fn has_letter(&self, text: &str) -> bool {
-        let Some(letters) = text.strip_prefix('-').filter(|rest| !rest.starts_with('-')) else {
-            return false;
-        };
-        let mut before = letters.chars().take_while(|letter| !self.valued.contains(*letter));
-        before.any(|letter| self.letters.contains(letter))
-    }
 }
 
 #[cfg(test)]

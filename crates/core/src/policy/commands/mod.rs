@@ -7,15 +7,19 @@
 mod edits;
 mod expressions;
 mod git;
+mod git_commands;
 mod git_far;
 mod git_shows;
+mod git_table;
+mod given;
 mod interpreters;
 mod launches;
 mod options;
+mod programs;
+mod questions;
 mod search;
 mod table;
 mod writers;
-mod writers_table;
 mod written_words;
 
 use std::path::Path;
@@ -25,11 +29,13 @@ use charla_proto::{Word, WordKind};
 use super::Scope;
 use super::paths::is_free;
 pub(super) use git::{is_no_index, shown_by_attributes, sought_by_grep, subcommand_at};
+pub(super) use git_commands::{Lost, lost, may_run_any};
 pub(super) use git_far::is_plainly_far;
 pub(super) use git_shows::{GitShows, git_shows, shows_kept};
+pub(super) use given::{Arguments, Named};
 pub(super) use interpreters::{hides_script, reads_input, runs_file};
 pub(super) use launches::launches;
-pub(super) use search::sought;
+pub(super) use search::{goes_through_folders, goes_through_here, sought};
 pub(super) use table::Operands;
 pub(super) use writers::{names_its_reads, writes, writes_beyond};
 
@@ -80,7 +86,7 @@ pub(super) fn is_known(name: &str) -> bool {
     let checked = ["git", "date", "hostname", "ps", "cd", "pushd", "popd", "read", "set", "printf"];
     operands_of(name).is_some()
         || checked.contains(&name)
-        || table::EDITORS.iter().any(|(editor, _)| *editor == name)
+        || programs::find(name).is_some_and(|program| program.edits.is_some())
 }
 
 /// True for a command that is made to read, so that whatever else a form of it does is not what it is for.
@@ -118,7 +124,7 @@ pub(super) fn trusted_name(words: &[Word]) -> Option<&str> {
 }
 
 fn reads_only(call: Call<'_>) -> Checked {
-    if asks_version(call) {
+    if questions::asks_about_program(call) {
         return Ok(());
     }
     match call.name {
@@ -138,6 +144,7 @@ fn reads_only(call: Call<'_>) -> Checked {
             _ => Err("its format is not known".into()),
         },
         "date" => date(call),
+        "man" | "whatis" | "apropos" => questions::manual(call),
         "wait" => only(call, |word| word.bytes().all(|byte| byte.is_ascii_digit())),
         "hostname" => only(call, |word| matches!(word, "-f" | "-s" | "-i" | "-I")),
         "diff" if !call.walled && call.words.iter().any(may_be_folder) => {
@@ -254,18 +261,4 @@ fn only(call: Call<'_>, allowed: impl Fn(&str) -> bool) -> Checked {
         Some(word) => Err(format!("{} is not known to be harmless", word.text)),
         None => Ok(()),
     }
-}
-
-fn asks_version(call: Call<'_>) -> bool {
-    let [word] = call.words else { return false };
-    table::VERSIONED.contains(&call.name)
-        && (word.known() == Some("--version")
-            || matches!(
-                (call.name, word.known()),
-                ("go" | "openssl", Some("version"))
-                    | ("node" | "npm" | "nginx", Some("-v"))
-                    | ("python" | "python3" | "rustc" | "cargo" | "ssh" | "curl", Some("-V"))
-                    | ("rustc" | "cargo", Some("-vV" | "-Vv"))
-                    | ("java" | "javac", Some("-version"))
-            ))
 }

@@ -3,6 +3,7 @@
 use charla_proto::text::join_path;
 use charla_proto::{Word, WordKind};
 
+use super::given::{Name, Takes, may_be_option, options_in};
 use super::table::{Operands, Options, Spec};
 use super::{Call, Checked};
 
@@ -113,10 +114,6 @@ pub(super) fn sort<'a>(
     Ok(sorted)
 }
 
-fn may_be_option(word: &Word) -> bool {
-    matches!(word.kind, WordKind::Single | WordKind::Unknown) || word.text.starts_with(['*', '?', '[', '-'])
-}
-
 /// The option of a word such as `--include=*.rs`: whatever file names it becomes, they begin with it.
 fn option_before_pattern(word: &Word) -> Option<&str> {
     let (name, value) = word.text.split_once('=').filter(|_| word.kind == WordKind::Glob)?;
@@ -125,52 +122,47 @@ fn option_before_pattern(word: &Word) -> Option<&str> {
     (is_plain && name.starts_with("--") && value != "*").then_some(name)
 }
 
-/// Checks one option and names it if the next word is its value.
+/// Checks one word of options and names the one whose value is the next word.
 fn takes_next<'a>(
     text: &'a str,
     options: Options,
     valued: &str,
     sorted: &mut Sorted<'a>,
 ) -> Result<Option<String>, String> {
+    let (letters, long): (Option<&str>, &[&str]) = match options {
+        Options::Any => (None, &[]),
+        Options::Only { letters, long } | Options::Mild { letters, long } => (Some(letters), long),
+    };
     let refused = || Err(format!("the option {text} is not known to be harmless"));
-    if text.starts_with("--") {
-        let (Options::Only { long, .. } | Options::Mild { long, .. }) = options else { return Ok(None) };
-        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
-        sorted.given.push(name.to_owned());
-        let with_value = long.contains(&format!("{name}=").as_str());
-        if !with_value && !long.contains(&name) {
-            return refused();
-        }
-        if value.is_some() {
-            sorted.values.push((name.to_owned(), value));
-        }
-        return Ok((with_value && value.is_none()).then(|| name.to_owned()));
-    }
-    let letters = text.strip_prefix('-').unwrap_or_default();
-    let first_has_value = letters.chars().next().is_some_and(|first| valued.contains(first));
-    if !first_has_value && letters.bytes().all(|byte| byte.is_ascii_digit()) {
+    let digits = text.strip_prefix('-').filter(|digits| digits.bytes().all(|byte| byte.is_ascii_digit()));
+    if digits.is_some_and(|digits| !digits.starts_with(|first| valued.contains(first))) {
         return Ok(None);
     }
-    let mut rest = letters.chars();
-    while let Some(letter) = rest.next() {
-        let option = format!("-{letter}");
+    let takes = |letter| if valued.contains(letter) { Takes::Value } else { Takes::Nothing };
+    // Spelled out: what is shortened is not on the list.
+    let is_valued = |name: &str| long.contains(&format!("{name}=").as_str());
+    let (given, takes_next) = options_in(text, takes, is_valued);
+    let mut last = None;
+    for (name, value) in given {
+        let (option, known) = match name {
+            Name::Letter(letter) => {
+                let listed = letters.is_none_or(|letters| letters.contains(letter));
+                (format!("-{letter}"), listed || valued.contains(letter))
+            }
+            Name::Long(name) => {
+                (name.to_owned(), letters.is_none() || long.contains(&name) || is_valued(name))
+            }
+        };
+        if !known {
+            return refused();
+        }
         sorted.given.push(option.clone());
-        if valued.contains(letter) {
-            let glued = rest.as_str();
-            if glued.is_empty() {
-                return Ok(Some(option));
-            }
-            sorted.values.push((option, Some(glued)));
-            return Ok(None);
+        if value.is_some() {
+            sorted.values.push((option.clone(), value));
         }
-        match options {
-            Options::Only { letters, .. } | Options::Mild { letters, .. } if !letters.contains(letter) => {
-                return refused();
-            }
-            _ => {}
-        }
+        last = Some(option);
     }
-    Ok(None)
+    Ok(last.filter(|_| takes_next))
 }
 
 /// A file that is shown has to be one that may be read.

@@ -3,6 +3,7 @@
 use charla_proto::text::join_path;
 use charla_proto::{Word, WordKind};
 
+use super::given::{Arguments, Named};
 use super::options::{Doubt, readable, sort};
 use super::table::Options;
 use super::{Call, Checked};
@@ -72,6 +73,77 @@ pub(super) fn grep(call: Call<'_>) -> Checked {
         return readable(call, &Word::literal("."));
     }
     files.iter().try_for_each(|word| readable(call, word))
+}
+
+/// Options of `grep` that have a value.
+const GREP_VALUED: Named = Named::new(
+    "efmABCdD",
+    &[
+        "--regexp",
+        "--file",
+        "--max-count",
+        "--context",
+        "--after-context",
+        "--before-context",
+        "--directories",
+    ],
+);
+
+/// The same of `rg`.
+const RIPGREP_VALUED: Named = Named::new(
+    "efgtTABCmMjrdE",
+    &[
+        "--regexp",
+        "--file",
+        "--glob",
+        "--iglob",
+        "--type",
+        "--type-not",
+        "--type-add",
+        "--context",
+        "--after-context",
+        "--before-context",
+        "--max-count",
+        "--max-depth",
+        "--max-columns",
+        "--max-filesize",
+        "--threads",
+        "--replace",
+        "--sort",
+        "--sortr",
+        "--color",
+        "--colors",
+        "--encoding",
+        "--ignore-file",
+        "--pre",
+        "--pre-glob",
+    ],
+);
+
+/// True for a command that goes through all that is below the folders it is given, or the working folder where it is given none.
+pub(in crate::policy) fn goes_through_folders(words: &[Word]) -> bool {
+    match super::base_name(words) {
+        Some("grep" | "egrep" | "fgrep" | "zgrep" | "bzgrep" | "xzgrep" | "zstdgrep") => {
+            Arguments::of(words, 1, &[GREP_VALUED])
+                .has(Named::new("rRd", &["--recursive", "--dereference-recursive", "--directories"]))
+        }
+        Some("diff") => Arguments::of(words, 1, &[]).has(Named::new("r", &["--recursive"])),
+        // These do so unasked.
+        Some("rg" | "rga" | "ag" | "ack" | "ugrep" | "pt") => true,
+        _ => false,
+    }
+}
+
+/// True for such a command that is given no folder.
+pub(in crate::policy) fn goes_through_here(words: &[Word]) -> bool {
+    const GIVEN: Named = Named::new("ef", &["--regexp", "--file", "--files"]);
+    let valued = match super::base_name(words) {
+        Some("rg") => RIPGREP_VALUED,
+        Some("ag" | "ack" | "ugrep" | "pt" | "rga") => return true,
+        _ => GREP_VALUED,
+    };
+    let given = Arguments::of(words, 1, &[valued]);
+    goes_through_folders(words) && given.operands.len() <= usize::from(!given.has(GIVEN))
 }
 
 /// The words of a command that say what is looked for, or what is done, and name no file.
@@ -148,7 +220,16 @@ const RIPGREP: Options = Options::Only {
 };
 
 pub(super) fn ripgrep(call: Call<'_>) -> Checked {
-    let sorted = sort(call.words, RIPGREP, "eABCmgtTrjEMd", Doubt::Option)?;
+    // Behind the wall, the kernel hides what is secret of the files that are otherwise passed over.
+    let everything = |word: &Word| {
+        matches!(
+            word.known(),
+            Some("-u" | "-uu" | "-uuu" | "-." | "--hidden" | "--no-ignore" | "--no-ignore-vcs")
+        )
+    };
+    let words: Vec<Word> =
+        call.words.iter().filter(|word| !(call.walled && everything(word))).cloned().collect();
+    let sorted = sort(&words, RIPGREP, "eABCmgtTrjEMd", Doubt::Option)?;
     let given =
         sorted.has("-e") || sorted.has("--regexp") || sorted.has("--files") || sorted.has("--type-list");
     let files = sorted.operands.get(usize::from(!given)..).unwrap_or_default();

@@ -8,21 +8,12 @@ use std::path::Path;
 use charla_proto::text::join_path;
 use charla_proto::{Word, WordKind};
 
-use super::writers_table::{Files, WRITERS, Writer};
-use super::written_words::{Place, awk, following, git, outputs, values_behind};
+use super::given::{Arguments, Named, Place, may_be_option};
+use super::programs::{self, Files, Program, Writes};
+use super::written_words::{awk, following, git, outputs, values_behind};
 use super::{Call, base_name, edits, expressions, launches, trusted_name};
 use crate::policy::Scope;
 use crate::policy::paths::is_free;
-
-/// What a call of a writer says.
-#[derive(Debug, Default)]
-struct Given {
-    operands: Vec<Place>,
-    /// Values of options that name something to be written.
-    targets: Vec<Place>,
-    /// Letters of options.
-    letters: String,
-}
 
 /// Why a command writes more than ordinary files of the workspace, as its words say. The first `named` words are what
 /// the allowance itself says.
@@ -60,7 +51,7 @@ pub(in crate::policy) fn names_its_reads(words: &[Word], cwd: &Path, scope: &Sco
     let named = match name {
         "git" => launches(words, cwd, scope, 1).is_none(),
         "dd" | "find" => true,
-        _ => WRITERS.iter().any(|writer| writer.names.contains(&name) && !writer.reads_more),
+        _ => programs::writes(name).is_some_and(|writes| !writes.reads_more),
     };
     named && writes(words, cwd, scope)
 }
@@ -75,9 +66,7 @@ fn started_by(call: Call<'_>) -> impl Iterator<Item = (usize, &[Word])> {
 fn is_writer(word: &Word) -> bool {
     let name = word.known().map(|name| name.rsplit('/').next().unwrap_or(name));
     let apart = ["git", "tar", "dd", "sed"];
-    name.is_some_and(|name| {
-        apart.contains(&name) || WRITERS.iter().any(|writer| writer.names.contains(&name))
-    })
+    name.is_some_and(|name| apart.contains(&name) || programs::writes(name).is_some())
 }
 
 fn written(call: Call<'_>) -> Result<Vec<Place>, String> {
@@ -90,16 +79,19 @@ fn written(call: Call<'_>) -> Result<Vec<Place>, String> {
         "awk" | "gawk" | "mawk" => return Ok(awk(call)),
         _ => {}
     }
-    let Some(writer) = WRITERS.iter().find(|writer| writer.names.contains(&call.name)) else {
+    let Some((program, writes)) =
+        programs::find(call.name).and_then(|program| Some((program, program.writes?)))
+    else {
         return Ok(outputs(call));
     };
-    let given = read(call, writer)?;
-    let mut places = arriving(call, writer, &given);
-    let Given { mut operands, targets, letters } = given;
-    let only_shows = writer.unless.chars().any(|letter| letters.contains(letter));
-    let acts = writer.only_with.is_empty() || writer.only_with.chars().any(|letter| letters.contains(letter));
-    places.extend(match writer.files {
-        _ if only_shows || !acts => Vec::new(),
+    let given = read(call, program, writes)?;
+    let targets = targets(&given, writes);
+    let mut places = arriving(call, writes, &given, &targets);
+    let has = |letters: &'static str| given.has(Named::new(letters, &[]));
+    let acts = (writes.only_with.is_empty() || has(writes.only_with)) && !has(writes.unless);
+    let mut operands = given.operands;
+    places.extend(match writes.files {
+        _ if !acts => Vec::new(),
         Files::Every | Files::Moved => operands,
         Files::Copied if targets.is_empty() => operands.split_off(operands.len().saturating_sub(1)),
         Files::First => operands.into_iter().take(1).collect(),
@@ -148,107 +140,55 @@ const CARRYING: [&str; 34] = [
     "dbus-run-session",
 ];
 
-/// Tells options from operands.
-fn read(call: Call<'_>, writer: &Writer) -> Result<Given, String> {
-    let mut given = Given::default();
-    let mut words = call.words.iter().enumerate().skip(1);
-    let mut ended = false;
-    while let Some((at, word)) = words.next() {
-        let text = match word.known() {
-            None if is_harmless(word, writer, ended) => {
-                given.operands.push(Place { at, word: word.clone() });
-                continue;
-            }
-            None => return Err(format!("which files {} names is only known to the shell", word.text)),
-            Some("--") if !ended => {
-                ended = true;
-                continue;
-            }
-            Some(text) if ended || text.len() < 2 || !text.starts_with('-') => {
-                given.operands.push(Place { at, word: word.clone() });
-                continue;
-            }
-            Some(text) => text,
-        };
-        match option(text, writer, &mut given.letters) {
-            Value::No => {}
-            Value::Glued(value) => given.targets.push(Place { at, word: Word::literal(value) }),
-            Value::Next { written } => {
-                let value = words.next().filter(|_| written);
-                given.targets.extend(value.map(|(at, word)| Place { at, word: word.clone() }));
-            }
-        }
+/// What a program is given, unless a word that only the shell knows may be something that is written.
+fn read<'a>(call: Call<'a>, program: &Program, writes: Writes) -> Result<Arguments<'a>, String> {
+    let given = Arguments::of(call.words, 1, &program.with_values());
+    let ended = call.words.iter().position(|word| word.known() == Some("--")).unwrap_or(usize::MAX);
+    let doubtful =
+        |place: &&Place| place.word.known().is_none() && !is_harmless(&place.word, writes, place.at > ended);
+    match given.operands.iter().find(doubtful) {
+        Some(place) => Err(format!("which files {} names is only known to the shell", place.word.text)),
+        None => Ok(given),
     }
-    Ok(given)
+}
+
+/// The values of options that name something to be written.
+fn targets(given: &Arguments<'_>, writes: Writes) -> Vec<Place> {
+    let written = given.options.iter().filter(|option| option.is(writes.targets));
+    written.filter_map(|option| option.value.clone()).collect()
 }
 
 /// True for a word that only the shell knows and that is no reason to ask: a pattern that cannot become an option, or an
 /// operand that is not written.
-fn is_harmless(word: &Word, writer: &Writer, ended: bool) -> bool {
+fn is_harmless(word: &Word, writes: Writes, ended: bool) -> bool {
     match word.kind {
         WordKind::Glob => ended || !word.text.starts_with(['*', '?', '[', '-']),
-        WordKind::Single if matches!(writer.files, Files::Fetched | Files::None) => true,
+        WordKind::Single if matches!(writes.files, Files::Fetched | Files::None) => true,
         // Whether it writes at all is seen later.
-        _ => !writer.only_with.is_empty(),
+        _ => !writes.only_with.is_empty(),
     }
-}
-
-/// The value of an option.
-enum Value<'a> {
-    /// It has none, or one that is nothing to be written.
-    No,
-    /// In the same word, to be written.
-    Glued(&'a str),
-    /// The next word.
-    Next { written: bool },
-}
-
-fn option<'a>(text: &'a str, writer: &Writer, letters: &mut String) -> Value<'a> {
-    if text.starts_with("--") {
-        let (name, value) = text.split_once('=').map_or((text, None), |(name, value)| (name, Some(value)));
-        // Long options may be cut short.
-        let is_one_of = |known: &[&str]| name.len() > 2 && known.iter().any(|known| known.starts_with(name));
-        let written = is_one_of(writer.long_targets);
-        return match value {
-            Some(value) if written => Value::Glued(value),
-            None if written || is_one_of(writer.long_valued) => Value::Next { written },
-            _ => Value::No,
-        };
-    }
-    let mut rest = text.trim_start_matches('-').chars();
-    while let Some(letter) = rest.next() {
-        letters.push(letter);
-        let written = writer.targets.contains(letter);
-        if written || writer.valued.contains(letter) {
-            return match rest.as_str() {
-                "" => Value::Next { written },
-                value if written => Value::Glued(value),
-                _ => Value::No,
-            };
-        }
-    }
-    Value::No
 }
 
 /// What is copied, moved or fetched into a folder arrives there under its own name.
-fn arriving(call: Call<'_>, writer: &Writer, given: &Given) -> Vec<Place> {
-    let (sources, folders) = match writer.files {
-        Files::Copied | Files::Moved if given.targets.is_empty() => {
+fn arriving(call: Call<'_>, writes: Writes, given: &Arguments<'_>, targets: &[Place]) -> Vec<Place> {
+    const BY_ITS_NAME: Named = Named::new("O", &["--remote-name", "--remote-name-all"]);
+    let (sources, folders) = match writes.files {
+        Files::Copied | Files::Moved if targets.is_empty() => {
             let Some((last, sources)) = given.operands.split_last() else { return Vec::new() };
             // `ln -s /a/b` makes `b`.
             let folder = if sources.is_empty() { Word::literal(".") } else { last.word.clone() };
             (if sources.is_empty() { given.operands.as_slice() } else { sources }, vec![folder])
         }
-        Files::Copied | Files::Moved => (given.operands.as_slice(), words_of(&given.targets)),
-        Files::Fetched if call.name == "wget" || given.letters.contains('O') || says_remote_name(call) => {
-            let folders = words_of(&given.targets).into_iter().chain([Word::literal(".")]).collect();
+        Files::Copied | Files::Moved => (given.operands.as_slice(), words_of(targets)),
+        Files::Fetched if call.name == "wget" || given.has(BY_ITS_NAME) => {
+            let folders = words_of(targets).into_iter().chain([Word::literal(".")]).collect();
             (given.operands.as_slice(), folders)
         }
         _ => return Vec::new(),
     };
-    let whole = call.words.iter().any(|word| word.text.starts_with("--pa"));
+    let whole = given.has(Named::new("", &["--parents"]));
     let arrive = |source: &Place| {
-        let fetched = writer.files == Files::Fetched;
+        let fetched = writes.files == Files::Fetched;
         let text = source.word.known().or(fetched.then_some(source.word.text.as_str()))?;
         let text = text.split(['?', '#']).next().filter(|_| fetched).unwrap_or(text);
         let name = text.rsplit('/').find(|part| !part.is_empty());
@@ -271,10 +211,6 @@ fn words_of(places: &[Place]) -> Vec<Word> {
     places.iter().map(|place| place.word.clone()).collect()
 }
 
-fn says_remote_name(call: Call<'_>) -> bool {
-    call.words.iter().any(|word| word.text.starts_with("--remote-n"))
-}
-
 /// A place in the workspace that neither runs nor instructs later.
 fn ordinary(call: Call<'_>, word: &Word) -> Result<(), String> {
     let text = word.text.as_str();
@@ -292,7 +228,7 @@ fn ordinary(call: Call<'_>, word: &Word) -> Result<(), String> {
 
 /// The archive that is made, the folder that is filled, the members that are taken out.
 fn tar(call: Call<'_>) -> Result<Vec<Place>, String> {
-    const VALUED: &str = "bTXgKNVILFH";
+    const VALUED: &str = "bTXKNVILFH";
     let says = |letters: &str, long: &[&str]| {
         call.words.iter().enumerate().skip(1).filter_map(|(at, word)| Some((at, word.known()?))).any(
             |(at, text)| match text.strip_prefix("--") {
@@ -303,52 +239,56 @@ fn tar(call: Call<'_>) -> Result<Vec<Place>, String> {
     };
     let creates = says("cruA", &["--create", "--append", "--update", "--catenate", "--concatenate"]);
     let extracts = says("x", &["--extract", "--get"]);
-    let writer = Writer {
-        names: &["tar"],
-        files: if extracts { Files::Every } else { Files::None },
-        valued: if creates { VALUED } else { "bTXgKNVILFHf" },
-        targets: if creates { "Cf" } else { "C" },
-        long_valued: &["--exclude", "--exclude-from", "--files-from", "--transform", "--xform", "--file"],
-        long_targets: if creates { &["--directory", "--file"] } else { &["--directory", "--one-top-level"] },
-        unless: "",
-        only_with: "",
-        reads_more: true,
-    };
+    let valued =
+        Named::new(VALUED, &["--exclude", "--exclude-from", "--files-from", "--transform", "--xform"]);
+    let archive = Named::new("f", &["--file"]);
+    let into: &[&str] = &["--directory", "--one-top-level", "--index-file", "--listed-incremental"];
+    let into = Named::new("Cg", into);
+    let valued = if creates { [valued, Named::NONE] } else { [valued, archive] };
+    let written = if creates { [into, archive] } else { [into, Named::NONE] };
     // `tar xfC a.tar folder`: without a dash, the values follow in the order of the letters.
     let bundled = call.words.get(1).and_then(Word::known).filter(|text| !text.starts_with('-'));
-    let values: Vec<char> = bundled
-        .unwrap_or_default()
-        .chars()
-        .filter(|c| *c == 'f' || *c == 'C' || VALUED.contains(*c))
-        .collect();
+    let values: Vec<char> =
+        bundled.unwrap_or_default().chars().filter(|c| "fCg".contains(*c) || VALUED.contains(*c)).collect();
     let start = if bundled.is_some() { 2 } else { 1 };
     let mut places: Vec<Place> = Vec::new();
     for (offset, letter) in values.iter().enumerate() {
         let at = start + offset;
-        let written = *letter == 'C' || *letter == 'f' && creates;
+        let written = "Cg".contains(*letter) || *letter == 'f' && creates;
         places.extend(call.words.get(at).filter(|_| written).map(|word| Place { at, word: word.clone() }));
     }
     let skipped = start + values.len();
     let rest: Vec<Word> = call.words.iter().take(1).chain(call.words.iter().skip(skipped)).cloned().collect();
-    let given = read(Call { words: &rest, ..call }, &writer)?;
-    let all = given.targets.into_iter().chain(given.operands.into_iter().filter(|_| extracts));
+    let given = Arguments::of(&rest, 1, &[valued, written].concat());
+    let operands = given.operands.into_iter().filter(|_| extracts);
+    if let Some(place) = operands.clone().find(|place| may_be_option(&place.word)) {
+        return Err(format!("which files {} names is only known to the shell", place.word.text));
+    }
+    let targets = given.options.iter().filter(|option| written.iter().any(|named| option.is(*named)));
+    let all = targets.filter_map(|option| option.value.clone()).chain(operands);
     places.extend(all.map(|place| Place { at: place.at + skipped - 1, ..place }));
     Ok(places)
 }
 
 /// The files of `sed -i`, and those that a script names.
 fn sed(call: Call<'_>) -> Result<Vec<Place>, String> {
-    let writer = Writer::options("efl", &["--expression", "--file", "--line-length"]);
-    let mut scripts = following(call, &["-e", "--expression"]);
-    scripts.extend(values_behind(call, &["--expression="]));
-    let from_file =
-        call.words.iter().any(|word| word.text.starts_with("-f") || word.text.starts_with("--fi"));
-    let mut operands = read(call, &writer)?.operands;
+    let given = expressions::sed_arguments(call.words);
+    let expression = Named::new("e", &["--expression"]);
+    let mut scripts: Vec<Place> = given
+        .options
+        .iter()
+        .filter(|option| option.is(expression))
+        .filter_map(|option| option.value.clone())
+        .collect();
+    let in_place = given.has(Named::new("i", &["--in-place"]));
+    let from_file = given.has(Named::new("f", &["--file"]));
+    let mut operands = given.operands;
+    if let Some(place) = operands.iter().find(|place| in_place && may_be_option(&place.word)) {
+        return Err(format!("which files {} names is only known to the shell", place.word.text));
+    }
     if scripts.is_empty() && !from_file && !operands.is_empty() {
         scripts.push(operands.remove(0));
     }
-    let in_place = expressions::edits_in_place(call.words.get(1..).unwrap_or_default())
-        || call.words.iter().any(|word| word.text.starts_with("--i"));
     operands.retain(|_| in_place);
     for script in scripts {
         let files = script.word.known().map(expressions::files_of_sed).unwrap_or_default();

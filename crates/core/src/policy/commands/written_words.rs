@@ -3,14 +3,8 @@
 use charla_proto::Word;
 use charla_proto::text::join_path;
 
-use super::Call;
-
-/// A word that names something to be written, and where it stands among the words.
-#[derive(Debug)]
-pub(super) struct Place {
-    pub at: usize,
-    pub word: Word,
-}
+use super::given::{Arguments, Named, Place};
+use super::{Call, git_commands};
 
 /// The values of words that begin so.
 pub(super) fn values_behind(call: Call<'_>, keys: &[&str]) -> Vec<Place> {
@@ -72,6 +66,7 @@ pub(super) fn git(call: Call<'_>) -> Vec<Place> {
     }
     const FILLING: [&str; 8] =
         ["clone", "init", "worktree", "submodule", "bundle", "archive", "format-patch", "checkout-index"];
+    places.extend(filled(call, subcommand, name.unwrap_or_default()));
     if !name.is_some_and(super::git::reads) {
         places.extend(following(call, &["-C", "--git-dir", "--work-tree"]));
         places.extend(values_behind(call, &["--git-dir=", "--work-tree="]));
@@ -88,6 +83,35 @@ pub(super) fn git(call: Call<'_>) -> Vec<Place> {
     };
     places.extend(call.words.iter().enumerate().skip(1).filter_map(leads_outside));
     places
+}
+
+/// The folder or file that a command of git makes because its words say so.
+fn filled(call: Call<'_>, subcommand: Option<usize>, name: &str) -> Vec<Place> {
+    let Some(at) = subcommand else { return Vec::new() };
+    let valued = git_commands::find(name).map(|command| command.valued).unwrap_or_default();
+    const PREFIX: Named = Named::new("", &["--prefix"]);
+    let given = Arguments::of(call.words, at + 1, &[valued, PREFIX]);
+    let second = given.operand(0).unwrap_or_default();
+    let number = match (name, second) {
+        ("init", _) => 0,
+        ("clone", _) | ("worktree", "add") | ("bundle", "create") => 1,
+        ("worktree", "move") | ("submodule", "add") => 2,
+        ("checkout-index", _) => {
+            let prefixes = given.options.iter().filter(|option| option.is(PREFIX));
+            return prefixes.filter_map(|option| option.value.clone()).collect();
+        }
+        _ => return Vec::new(),
+    };
+    let named: Vec<Place> = given.operands.iter().skip(number).take(1).cloned().collect();
+    match (name, given.operands.first()) {
+        // By the last part of the address.
+        ("clone", Some(address)) if named.is_empty() => {
+            let part = address.word.text.trim_end_matches('/').rsplit(['/', ':']).next().unwrap_or_default();
+            let folder = part.strip_suffix(".git").unwrap_or(part);
+            vec![Place { at: address.at, word: Word::literal(folder) }]
+        }
+        _ => named,
+    }
 }
 
 fn readable(call: Call<'_>, path: &str) -> bool {
