@@ -101,8 +101,9 @@ impl Rule {
                 variable(names, name, value, strict)
             }
             (Subject::Host(hosts), Some(Effect::Net { host })) => {
-                let host = host.to_lowercase();
-                yes(hosts.iter().any(|wanted| like(wanted, &host)))
+                // A dot at the end changes nothing of where it leads.
+                let plain = |host: &str| host.trim_end_matches('.').to_lowercase();
+                yes(hosts.iter().any(|wanted| like(&plain(wanted), &plain(host))))
             }
             // What the words stand for was agreed to, not what they would be fed with this time.
             (Subject::Command(_), Some(Effect::Exec { words, fed: true, .. }))

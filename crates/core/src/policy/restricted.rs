@@ -63,7 +63,12 @@ impl Restriction<'_> {
             return Match::No;
         }
         let rest = words.get(1..).unwrap_or_default();
-        if rest.iter().any(|word| self.names(word, cwd)) {
+        let sought = commands::sought(words);
+        // What is looked for in files is no path; the script of another program may have one in it.
+        let searches = matches!(name, "grep" | "egrep" | "fgrep" | "rg");
+        let is_sought = |word: &&Word| searches && sought.iter().any(|known| std::ptr::eq(*known, *word));
+        let mut said = rest.iter().filter(|word| !is_sought(word));
+        if said.clone().any(|word| self.names(word, cwd)) {
             return Match::Yes;
         }
         match name {
@@ -72,12 +77,9 @@ impl Restriction<'_> {
             _ if commands::goes_through_here(words) && self.scope.may_reach(self.patterns, cwd) => {
                 Match::Maybe
             }
-            _ if rest.iter().any(|word| self.mentions(name, word, &commands::sought(words), cwd)) => {
-                Match::Maybe
-            }
+            _ if said.any(|word| self.mentions(word, cwd)) => Match::Maybe,
             _ => {
                 let first = rest.first().filter(|_| WITH_COMMANDS.contains(&name));
-                let sought = commands::sought(words);
                 let no_path = sought.into_iter().chain(first);
                 self.any(rest, &no_path.collect::<Vec<_>>(), cwd, reach_of(name, words))
             }
@@ -97,13 +99,11 @@ impl Restriction<'_> {
         parts.any(is_meant) || path_of_address(text).is_some_and(|path| is_meant(&path))
     }
 
-    /// True when a script, or whatever else a word is to a program, has the path in it. What is looked for in files is no path.
-    fn mentions(&self, name: &str, word: &Word, sought: &[&Word], cwd: &Path) -> bool {
-        let searched = matches!(name, "grep" | "egrep" | "fgrep" | "rg")
-            && sought.iter().any(|known| std::ptr::eq(*known, word));
+    /// True when a script, or whatever else a word is to a program, has the path in it.
+    fn mentions(&self, word: &Word, cwd: &Path) -> bool {
         let in_path = |c: char| c.is_alphanumeric() || "_-./~+%".contains(c);
         let mut parts = word.text.split(|c: char| !in_path(c)).filter(|part| part.contains('/'));
-        !searched && parts.any(|part| self.is_said_by(part, cwd))
+        parts.any(|part| self.is_said_by(part, cwd))
     }
 
     /// Whether a variable with this value is about what is restricted: programs may open what it names.

@@ -468,6 +468,13 @@ fn a_fetch_asks_for_each_new_host_and_remembers_that_host() {
     let wide = book(&[(Tier::User, "[[rule]]\nhost = \"*.docs.rs\"\ndecision = \"allow\"\n")]);
     assert_eq!(decide(&wide, &fetch("a.docs.rs"), ApprovalMode::Default), Decision::Allow);
     assert_eq!(decide(&wide, &fetch("docs.rs"), ApprovalMode::Default), Decision::Ask);
+    let denied = book(&[(
+        Tier::User,
+        "[[rule]]\nhost = [\"evil.example\", \"*.evil.example\"]\ndecision = \"deny\"\n",
+    )]);
+    for host in ["evil.example", "EVIL.example", "evil.example.", "a.evil.example", "a.evil.example."] {
+        assert_eq!(decide(&denied, &fetch(host), ApprovalMode::Yolo), Decision::Deny, "{host}");
+    }
 }
 
 #[test]
