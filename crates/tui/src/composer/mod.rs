@@ -82,6 +82,8 @@ pub struct Composer {
     history: History,
     search: Option<Search>,
     completion: Completion,
+    /// Vi's last change is being done once more.
+    is_repeating: bool,
     placeholder: String,
     /// The columns it was drawn in last, for moving by rows.
     columns: usize,
@@ -96,6 +98,7 @@ impl Composer {
             history,
             search: None,
             completion: Completion::new(sources),
+            is_repeating: false,
             placeholder: String::new(),
             columns: 80,
         };
@@ -238,6 +241,10 @@ impl Composer {
     /// Does vi's last change once more. What it inserted is inserted only where the command does begin to.
     fn repeat(&mut self, times: usize) {
         let Keymap::Vi(vi) = &self.keymap else { return };
+        // Whatever its keys mean now, it does not begin again within itself.
+        if std::mem::replace(&mut self.is_repeating, true) {
+            return;
+        }
         let change = vi.last_change().clone();
         for _ in 0..times {
             change.command.iter().for_each(|key| drop(self.typed(*key)));
@@ -246,6 +253,7 @@ impl Composer {
             }
             change.inserted.iter().for_each(|key| drop(self.typed(*key)));
         }
+        self.is_repeating = false;
     }
 
     fn edit(&mut self, edit: Edit) -> Action {

@@ -107,6 +107,10 @@ impl Vi {
     /// Keeps the key of a command. Text that is inserted belongs to the command that began it.
     fn remember(&mut self, key: KeyEvent, before: Mode, edits: &[Edit]) {
         let is_over = self.mode == Mode::Normal && !self.is_waiting();
+        if edits.iter().any(|edit| matches!(edit, Edit::Repeat(_))) {
+            // To do a change again is none of its own.
+            self.change = None;
+        }
         let Some(change) = &mut self.change else { return };
         match before {
             Mode::Normal => change.command.push(key),
@@ -136,7 +140,10 @@ impl Vi {
             }
             (Mode::Normal, KeyCode::Enter) => Some(vec![Edit::Send(When::Now)]),
             (Mode::Normal, KeyCode::Backspace) => Some(vec![Edit::Go(buffer.previous(buffer.cursor()))]),
-            (Mode::Normal, code) => special(code, !plain, buffer).map(|edit| vec![edit]),
+            (Mode::Normal, code) => {
+                self.forget();
+                special(code, !plain, buffer).map(|edit| vec![edit])
+            }
         }
     }
 
