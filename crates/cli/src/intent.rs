@@ -9,11 +9,11 @@ use charla::{Begin, Failure, FailureKind, RunOptions, Wall};
 use charla_proto::ApprovalMode;
 use charla_proto::text::{nearest, one_line};
 use clap::error::{ContextKind, ContextValue, ErrorKind};
-use clap::{CommandFactory, Parser};
+use clap::{CommandFactory, Parser, Subcommand};
 use serde_json::{Value, json};
 
 use crate::args::{
-    AskArgs, Command, Everywhere, ExtensionsCommand, GeminiArgs, PromptRun, Thinking, Typed, Work,
+    AskArgs, Command, Everywhere, ExtensionsCommand, GeminiArgs, Leading, PromptRun, Thinking, Typed, Work,
 };
 
 /// What a model tells the user who wants more allowed.
@@ -124,7 +124,27 @@ fn typed(arguments: Vec<OsString>) -> Result<Typed, clap::Error> {
     {
         return Ok(Typed { ask, command: None, everywhere });
     }
-    Typed::try_parse_from(arguments)
+    let Some((Leading { everywhere }, at)) = before_command(&arguments) else {
+        return Typed::try_parse_from(arguments);
+    };
+    let mut typed = Typed::try_parse_from(arguments.iter().take(1).chain(arguments.iter().skip(at)))?;
+    let later = typed.everywhere;
+    typed.everywhere = Everywhere {
+        debug: everywhere.debug || later.debug,
+        directory: later.directory.or(everywhere.directory),
+        no_color: everywhere.no_color || later.no_color,
+    };
+    Ok(typed)
+}
+
+/// What stands before a command and goes with anything, and where the command is, if that is how the arguments begin.
+fn before_command(arguments: &[OsString]) -> Option<(Leading, usize)> {
+    if !arguments.get(1)?.as_encoded_bytes().starts_with(b"-") {
+        return None;
+    }
+    let is_command = |word: &OsString| word.to_str().is_some_and(Command::has_subcommand);
+    let mut commands = arguments.iter().enumerate().filter(|(_, word)| is_command(word));
+    commands.find_map(|(at, _)| Some((Leading::try_parse_from(arguments.iter().take(at)).ok()?, at)))
 }
 
 fn ask(args: AskArgs) -> Result<Ask, Failure> {
@@ -271,7 +291,11 @@ fn refuse_misspelt_command(words: &[String]) -> Result<(), Failure> {
     }
     let behind: String = rest.iter().map(|next| format!(" {next}")).collect();
     let quoted = if rest.is_empty() { word.clone() } else { format!("'{word}{behind}'") };
-    Err(Failure::input(format!("there is no command `{word}`"))
+    let problem = match word == meant {
+        true => format!("`{word}` is a command, and options of a prompt stand before it"),
+        false => format!("there is no command `{word}`"),
+    };
+    Err(Failure::input(problem)
         .with_hint(format!("did you mean `charla {meant}{behind}`? To ask a model: charla -p {quoted}")))
 }
 
@@ -435,6 +459,32 @@ mod tests {
         assert_eq!(prompt(&["model", "trains", "are", "fun"]).as_deref(), Some("model trains are fun"));
         assert_eq!(prompt(&["hello"]).as_deref(), Some("hello"));
         assert_eq!(prompt(&["-p", "model"]).as_deref(), Some("model"));
+    }
+
+    #[test]
+    fn what_goes_with_everything_may_stand_before_a_command() {
+        let given = |arguments: &[&str]| {
+            let all = std::iter::once("charla").chain(arguments.iter().copied()).map(OsString::from);
+            understand(all).map(|(intent, given)| (matches!(intent, Intent::Command(_)), given))
+        };
+        for arguments in [
+            &["-C", "there", "doctor"][..],
+            &["-C", "there", "models"],
+            &["-Cthere", "--no-color", "--debug", "sessions", "show", "2"],
+            &["--directory=there", "mcp", "add", "x", "--", "program", "-C", "elsewhere"],
+            &["-d", "doctor", "-C", "there"],
+            &["-C", "elsewhere", "doctor", "-C", "there"],
+        ] {
+            let (is_command, given) = given(arguments).unwrap();
+            assert!(is_command, "{arguments:?}");
+            assert_eq!(given.directory.as_deref(), Some(std::path::Path::new("there")), "{arguments:?}");
+        }
+        assert!(given(&["-d", "--no-color", "doctor"]).unwrap().1.no_color);
+        assert_eq!(given(&["-C", "doctor", "doctor"]).unwrap().1.directory, Some("doctor".into()));
+        assert_eq!(prompt(&["-C", "there", "hello"]).as_deref(), Some("hello"));
+        assert_eq!(prompt(&["-C", "there", "-p", "doctor"]).as_deref(), Some("doctor"));
+        let failure = understood(&["-m", "a/b", "doctor"]).unwrap_err();
+        assert!(failure.message.starts_with("`doctor` is a command"), "{}", failure.message);
     }
 
     #[test]

@@ -21,6 +21,7 @@ pub mod hints;
 pub mod hooks;
 pub mod judgement;
 pub mod lines;
+pub mod models;
 pub mod patience;
 pub mod printer;
 pub mod servers;

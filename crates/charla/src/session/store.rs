@@ -213,7 +213,7 @@ impl Sessions {
 
     /// The id of an earlier session that could be gone on with now, or why it cannot. Nothing is opened.
     pub async fn free_to_resume(&self, which: &str) -> Result<String, SessionError> {
-        let session = self.meant(which).await?;
+        let session = self.find(which).await?;
         let version = self.summary(&session).await?.started.version;
         if version > JOURNAL_VERSION {
             return Err(SessionError::NewerVersion { session, version });
@@ -224,22 +224,9 @@ impl Sessions {
         Ok(session)
     }
 
-    /// The id meant by a number, `latest`, an id, or the beginning of one, which may be all digits, too.
-    pub async fn meant(&self, which: &str) -> Result<String, SessionError> {
-        let number = which.parse::<usize>().ok().filter(|_| is_number(which));
-        let numbered = match number {
-            Some(number) => self.numbered(number).await?,
-            None => None,
-        };
-        match numbered {
-            Some(id) => Ok(id),
-            None => self.find(which).await,
-        }
-    }
-
     /// An earlier session, to go on with it.
     pub(super) async fn resume(&self, which: &str) -> Result<Opened, SessionError> {
-        let id = self.meant(which).await?;
+        let id = self.find(which).await?;
         let mut opened = self.own(&id).await?;
         let began = opened.owned.conversation.started.as_ref().map(|started| started.cwd.clone());
         if let Some(began) = began.filter(|began| *began != self.directory) {
@@ -325,11 +312,10 @@ impl Sessions {
         Ok(here.map(|session| session.session).collect())
     }
 
-    /// The session of this folder with this number.
-    async fn numbered(&self, number: usize) -> Result<Option<String>, SessionError> {
-        let listed = self.list().await?.sessions;
-        let found = number.checked_sub(1).and_then(|at| self.in_order(&listed).into_iter().nth(at));
-        Ok(found.map(str::to_owned))
+    /// The id of the session that has this number in this folder.
+    fn numbered<'a>(&self, which: &str, listed: &'a [SessionSummary]) -> Option<&'a str> {
+        let number = which.parse::<usize>().ok().filter(|_| is_number(which))?;
+        self.in_order(listed).into_iter().nth(number.checked_sub(1)?)
     }
 
     /// The ids of this folder's sessions in the order of their numbers, from 1 for the oldest, as Gemini CLI counts them.
@@ -341,10 +327,13 @@ impl Sessions {
         here.into_iter().map(|session| session.session.as_str()).collect()
     }
 
-    /// The id meant by `latest`, an id, or the beginning of one. A session in which nothing was asked is nobody's
-    /// latest. Where this folder has none, the latest of a folder above within the same project is meant.
+    /// The id meant by a number, `latest`, an id, or the beginning of one, which may be all digits, too. A session in which
+    /// nothing was asked is nobody's latest. Where this folder has none, the latest of a folder above within the same project is meant.
     pub async fn find(&self, which: &str) -> Result<String, SessionError> {
         let sessions = self.list().await?.sessions;
+        if let Some(id) = self.numbered(which, &sessions) {
+            return Ok(id.to_owned());
+        }
         if which == "latest" {
             let is_own = |session: &&SessionSummary| session.has_turns && session.started.agent.is_none();
             let used = || sessions.iter().filter(is_own);

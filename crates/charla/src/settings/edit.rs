@@ -4,7 +4,7 @@ use std::io::ErrorKind;
 use std::path::PathBuf;
 
 use jsonc_parser::ParseOptions;
-use jsonc_parser::cst::{CstInputValue, CstObject, CstRootNode};
+use jsonc_parser::cst::{CstInputValue, CstNode, CstObject, CstRootNode};
 use serde_json::Value;
 
 use crate::environment::Environment;
@@ -70,10 +70,16 @@ impl SettingsFile {
         Ok(())
     }
 
-    /// Takes out what stands under a key; false where nothing does.
+    /// Takes out what stands under a key, with sections that hold nothing then; false where nothing stands there.
     pub(crate) fn remove(&self, key: &[&str]) -> bool {
-        let property = key.split_last().and_then(|(name, sections)| self.section(sections)?.get(name));
-        property.map(|property| property.remove()).is_some()
+        let Some((name, sections)) = key.split_last() else { return false };
+        let Some(section) = self.section(sections) else { return false };
+        let Some(property) = section.get(name) else { return false };
+        property.remove();
+        if section.children().iter().all(is_bare) && !sections.is_empty() {
+            self.remove(sections);
+        }
+        true
     }
 
     /// Writes it. Returns its path.
@@ -105,6 +111,11 @@ impl SettingsFile {
         };
         Failure::config(format!("{}: the settings{name} are no object", self.path.display()))
     }
+}
+
+/// True for brackets and blanks: nothing is set or remarked there.
+fn is_bare(node: &CstNode) -> bool {
+    node.is_token() || node.is_whitespace() || node.is_newline()
 }
 
 fn input(value: &Value) -> CstInputValue {
@@ -141,6 +152,26 @@ mod tests {
         let settings = crate::settings::load(&environment, Vec::new()).unwrap().settings;
         assert_eq!((settings.model.name.as_deref(), settings.model.temperature), (Some("c/d"), Some(0.5)));
         assert_eq!(settings.terminal.theme.as_deref(), Some("terminal"));
+    }
+
+    #[test]
+    fn a_section_goes_with_the_last_that_stands_in_it_unless_something_is_remarked() {
+        let home = tempfile::tempdir().unwrap();
+        let environment = Environment::of([("CHARLA_HOME", home.path())]);
+        let path = home.path().join("settings.json");
+        for (text, left) in [
+            (r#"{"mcpServers": {"a": {}}}"#, "{}"),
+            (r#"{"mcpServers": {"a": {}, "b": {}}}"#, r#"{"mcpServers": {"b": {}}}"#),
+            ("{\"mcpServers\": { // mine\n\"a\": {}}}", "// mine"),
+        ] {
+            std::fs::write(&path, text).unwrap();
+            let file = SettingsFile::of_user(&environment).unwrap();
+            assert!(file.remove(&["mcpServers", "a"]) && !file.remove(&["mcpServers", "a"]));
+            file.write().unwrap();
+            let kept = std::fs::read_to_string(&path).unwrap();
+            let flat: String = kept.split_whitespace().collect::<Vec<_>>().join(" ");
+            assert!(flat.contains(left) && !kept.contains("\"a\""), "{text}: {kept}");
+        }
     }
 
     #[test]

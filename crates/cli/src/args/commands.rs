@@ -112,7 +112,7 @@ pub enum PolicyCommand {
 pub struct UndoArgs {
     /// The turn; the last one that can be undone (or redone) when left out.
     pub turn: Option<u64>,
-    /// The session: `latest` of this folder, an id, or the beginning of one.
+    /// The session: `latest` of this folder, its number there, an id, or the beginning of one.
     #[arg(long, value_name = "ID", default_value = "latest", hide_default_value = true)]
     pub session: String,
     /// Only these files, or the files in these folders.
@@ -333,7 +333,7 @@ pub struct RewindArgs {
     /// The message that becomes the last one; 0 takes all of them back.
     #[arg(value_parser = super::message_number)]
     pub message: Option<u64>,
-    /// The session: `latest` of this folder, an id, or the beginning of one.
+    /// The session: `latest` of this folder, its number there, an id, or the beginning of one.
     #[arg(long, value_name = "ID", default_value = "latest", hide_default_value = true)]
     pub session: String,
     /// Take the file changes made after it back, too.
@@ -344,7 +344,7 @@ pub struct RewindArgs {
 /// Arguments of `charla restore`.
 #[derive(Debug, Args)]
 pub struct RestoreArgs {
-    /// The session: `latest` of this folder, an id, or the beginning of one.
+    /// The session: `latest` of this folder, its number there, an id, or the beginning of one.
     #[arg(value_name = "SESSION", default_value = "latest", hide_default_value = true)]
     pub session: String,
 }
@@ -394,7 +394,7 @@ pub enum SessionsCommand {
     },
     /// Print a whole conversation, calls and results included.
     Export {
-        /// The session: `latest` of this folder, an id, or the beginning of one.
+        /// The session: `latest` of this folder, its number there, an id, or the beginning of one.
         #[arg(default_value = "latest", hide_default_value = true)]
         session: String,
         /// How.

@@ -88,6 +88,15 @@ pub struct PromptRun {
     pub everywhere: Everywhere,
 }
 
+/// What stands before a command: a parser that knows prompts would take the command for one.
+#[derive(Debug, Parser)]
+#[command(disable_help_flag = true)]
+pub struct Leading {
+    /// What goes with all of it.
+    #[command(flatten)]
+    pub everywhere: Everywhere,
+}
+
 /// What may be given with anything.
 #[derive(Debug, Args)]
 pub struct Everywhere {
@@ -501,7 +510,7 @@ pub enum Work {
     },
     /// Run a recorded session again, offline, against its own answers; show the first difference.
     Replay {
-        /// The session: `latest` of this folder, an id, or the beginning of one.
+        /// The session: `latest` of this folder, its number there, an id, or the beginning of one.
         #[arg(default_value = "latest", hide_default_value = true)]
         session: String,
         /// Print JSON.

@@ -49,18 +49,20 @@ async fn pull(settings: &Settings, environment: &Environment, printer: &mut Prin
 fn list(settings: &Settings, environment: &Environment, printer: &mut Printer) -> Result<(), Failure> {
     let store = store(settings, environment)?;
     let installed = store.installed();
+    let own_engine = environment.program("llama-server");
+    let no_engine = if own_engine.is_some() { "not installed, nor needed" } else { "not installed" };
     let rows = [
-        (format!("local/{WEIGHTS_NAME}"), installed.weights),
-        (format!("engine {}", store.engine_name()), installed.engine),
+        (format!("local/{WEIGHTS_NAME}"), installed.weights, "not installed"),
+        (format!("engine {}", store.engine_name()), installed.engine, no_engine),
     ];
-    for (name, place) in rows {
+    for (name, place, otherwise) in rows {
         let state = match place {
             Some((path, bytes)) => format!("{} MB  {}", bytes / 1_000_000, path.display()),
-            None => "not installed".to_owned(),
+            None => otherwise.to_owned(),
         };
         printer.result(&format!("{name}  {state}\n"))?;
     }
-    match environment.program("llama-server") {
+    match own_engine {
         Some(path) => printer
             .result(&format!("llama-server  {}  (runs -m local, and -m local/PATH.gguf)\n", path.display())),
         None => Ok(()),

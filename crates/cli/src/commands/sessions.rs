@@ -98,15 +98,15 @@ fn list_json(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
 fn story(which: &str, charla: &Charla, printer: &mut Printer) -> Result<SessionStory, Failure> {
     let prices = Prices::new(&settings_of(charla, Vec::new(), printer)?);
     let sessions = charla.sessions()?;
-    Ok(runtime()?.block_on(async { sessions.story(&sessions.meant(which).await?, &prices).await })?)
+    Ok(runtime()?.block_on(sessions.story(which, &prices))?)
 }
 
 /// Removes sessions for good. All are found first: their numbers change as they go.
 pub fn delete(which: &[String], charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
     let (sessions, runtime) = (charla.sessions()?, runtime()?);
     // One that cannot be read has no number, and is found when it is removed.
-    let meant = |which: &String| runtime.block_on(sessions.meant(which)).unwrap_or_else(|_| which.clone());
-    let ids: Vec<String> = which.iter().map(meant).collect();
+    let found = |which: &String| runtime.block_on(sessions.find(which)).unwrap_or_else(|_| which.clone());
+    let ids: Vec<String> = which.iter().map(found).collect();
     ids.iter().try_for_each(|id| deleted(runtime.block_on(sessions.delete(id)), printer))
 }
 

@@ -1,5 +1,7 @@
 //! Help, version, settings, models, keys.
 
+use std::os::unix::fs::PermissionsExt;
+
 use charla_testkit::{Reply, Script};
 use insta::assert_snapshot;
 
@@ -125,6 +127,21 @@ fn a_key_typed_at_a_terminal_is_kept_and_not_shown() {
     assert!(!run.out.contains("key-typed-1"), "{}", run.out);
     let kept = std::fs::read_to_string(place.path().join("home/.charla/keys.json")).unwrap();
     assert!(kept.contains("key-typed-1"), "{kept}");
+}
+
+#[test]
+fn an_engine_of_ones_own_takes_the_place_of_ours() {
+    let place = Place::new();
+    assert!(place.run(&["models", "list"]).out.contains("  not installed\n"));
+    let own = place.path().join("bin/llama-server");
+    std::fs::create_dir(own.parent().unwrap()).unwrap();
+    std::fs::write(&own, "#!/bin/sh\n").unwrap();
+    std::fs::set_permissions(&own, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:/usr/bin:/bin", own.parent().unwrap().display());
+    let listed = place.variable("PATH", &path).run(&["models", "list"]).out;
+    let rows: Vec<&str> = listed.lines().collect();
+    assert!(rows[0].ends_with("not installed") && rows[1].ends_with("not installed, nor needed"), "{listed}");
+    assert!(rows[2].starts_with("llama-server  "), "{listed}");
 }
 
 #[test]

@@ -336,6 +336,11 @@ fn what_is_added_says_what_it_lacks_and_whose_it_is() {
     assert_eq!(place.run(&["mcp", "remove", "-s", "user", "w"]).code, Some(0));
     let both = place.run(&["mcp", "add", "--project", "-s", "user", "z", "cat"]);
     assert_eq!(both.code, Some(42), "{}", both.err);
+    // With the last one goes what a workspace would have to be trusted for.
+    assert!(place.run(&["mcp", "list"]).err.contains("not trusted"));
+    assert_eq!(place.run(&["mcp", "remove", "--project", "x"]).code, Some(0));
+    let listed = place.run(&["mcp", "list"]);
+    assert!(!listed.err.contains("trust"), "{}", listed.err);
 }
 
 #[test]

@@ -116,6 +116,10 @@ fn sessions_are_shown_and_deleted_by_number_and_by_an_id_of_digits() {
     for (which, meant) in [("1", id.as_str()), ("2", other), ("1111", other)] {
         let shown = ok(&place, &["sessions", "show", which, "-o", "json"]).out;
         assert!(shown.contains(meant), "{which}: {shown}");
+        let exported = ok(&place, &["sessions", "export", which]).out;
+        assert!(exported.contains(&format!("- session `{meant}`")), "{which}: {exported}");
+        let listed = ok(&place, &["rewind", "--session", which]);
+        assert!(listed.out.contains("Hello."), "{which}: {} {}", listed.out, listed.err);
     }
     assert_eq!(ok(&place, &["--resume", "1111", "-p", "go on"]).out, "Hello again.\n");
     ok(&place, &["sessions", "delete", "1", "2"]);
