@@ -8,7 +8,7 @@ use charla_core::CancellationToken;
 use charla_core::session::{Clients, Follower};
 use charla_proto::{Command, Content, Refusal, Reply, SessionSnapshot};
 use charla_terminal::answer::Answer;
-use charla_terminal::approver::{Approver, TERMINAL};
+use charla_terminal::approver::{Approver, Seat, TERMINAL};
 use charla_terminal::headless::View;
 use charla_terminal::lines::Lines;
 use charla_terminal::printer::Printer;
@@ -81,10 +81,15 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
                 }
             }
             let approver = somebody.map(|client| {
-                let printer = view.printer().another();
-                let handle = session.handle.clone();
-                let (environment, lines) = (charla.environment(), Lines::default());
-                Approver::start(handle, client, TERMINAL, environment, &settings, printer, lines)
+                let seat = Seat {
+                    me: TERMINAL,
+                    environment: charla.environment(),
+                    settings: &settings,
+                    printer: view.printer().another(),
+                    lines: Lines::default(),
+                    leaving: None,
+                };
+                Approver::start(session.handle.clone(), client, seat)
             });
             // Nobody was told when the model was chosen by name.
             view.advises(settings.model.name.is_some());

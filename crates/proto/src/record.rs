@@ -491,6 +491,9 @@ pub struct GrantRevoked {
     pub grant: Grant,
     /// Who took it back.
     pub by: String,
+    /// A rule was saved with it, which stays.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub saved: bool,
 }
 
 /// See [`Fact::HookActed`].

@@ -11,16 +11,17 @@ use charla::question::{answer, prompt};
 use charla::session::SIGNAL;
 use charla::settings::Settings;
 use charla::{Card, Environment};
+use charla_core::CancellationToken;
 use charla_core::session::{Attached, SessionHandle, Subscription};
 use charla_proto::text::one_line;
 use charla_proto::{
-    Args, Confirmation, ConfirmationDetail, Fact, OpenCall, Outcome, Question, Refusal, SessionEvent,
+    Confirmation, ConfirmationDetail, Fact, OpenCall, Outcome, Question, Refusal, SessionEvent,
 };
 use futures_util::future::poll_immediate;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
 
-use crate::editor::Editor;
+use crate::editor::{Editor, edited_arguments};
 use crate::grants;
 use crate::lines::Lines;
 use crate::printer::Printer;
@@ -31,6 +32,22 @@ pub const TERMINAL: &str = "terminal";
 /// A question on its way to the person.
 type Put = (String, Arc<Confirmation>);
 
+/// The person who is asked, and where they sit.
+pub struct Seat<'a> {
+    /// Their name.
+    pub me: &'a str,
+    /// Their environment.
+    pub environment: &'a Environment,
+    /// The settings that hold.
+    pub settings: &'a Settings,
+    /// What they read.
+    pub printer: Printer,
+    /// What they type.
+    pub lines: Lines,
+    /// Cancelled when nothing more is typed at a question: they have left, and it stays open. Without it that is a no.
+    pub leaving: Option<CancellationToken>,
+}
+
 /// Puts questions to the person until it is dropped.
 pub struct Approver {
     questions: mpsc::UnboundedSender<Put>,
@@ -40,16 +57,9 @@ pub struct Approver {
 }
 
 impl Approver {
-    /// Begins to take questions of this session, for a person of this name. Must be called in a tokio runtime.
-    pub fn start(
-        session: SessionHandle,
-        client: Attached,
-        me: &str,
-        environment: &Environment,
-        settings: &Settings,
-        printer: Printer,
-        lines: Lines,
-    ) -> Self {
+    /// Begins to take questions of this session. Must be called in a tokio runtime.
+    pub fn start(session: SessionHandle, client: Attached, seat: Seat<'_>) -> Self {
+        let Seat { me, environment, settings, printer, lines, leaving } = seat;
         let (questions, receiver) = mpsc::unbounded_channel();
         let asker = Asker {
             events: session.subscribe(),
@@ -61,6 +71,7 @@ impl Approver {
             plain: matches!(environment.variable("TERM"), None | Some("dumb")),
             spoken: settings.terminal.screen_reader.unwrap_or(false),
             lines,
+            leaving,
             stopped: false,
         };
         Self { questions, task: tokio::spawn(asker.work(receiver)), _client: client }
@@ -137,7 +148,9 @@ struct Asker {
     /// What is shown is read aloud.
     spoken: bool,
     lines: Lines,
-    /// The person has ended the turn: nothing more of it is asked.
+    /// See [`Seat::leaving`].
+    leaving: Option<CancellationToken>,
+    /// The person has ended the turn, or left: nothing more of it is asked.
     stopped: bool,
 }
 
@@ -178,7 +191,7 @@ impl Asker {
             self.printer.card("\n");
         }
         self.printer.close_card();
-        self.stopped = matches!(outcome, Some(Outcome::Cancel { reason: None }));
+        self.stopped |= matches!(outcome, Some(Outcome::Cancel { reason: None }));
         let mine = outcome.clone();
         let refused = match outcome {
             Some(outcome) => {
@@ -216,13 +229,21 @@ impl Asker {
         }
     }
 
-    /// A line the person types; `None` when somebody else has answered meanwhile.
+    /// A line the person types; `None` when somebody else has answered meanwhile, or they left.
     async fn read(&mut self, approval: &str) -> Option<Typed> {
         loop {
             let lines = self.lines.clone();
             tokio::select! {
                 biased;
-                line = lines.next() => return Some(line.map_or(Typed::End, Typed::Line)),
+                line = lines.next() => return match (line, &self.leaving) {
+                    (Some(line), _) => Some(Typed::Line(line)),
+                    (None, None) => Some(Typed::End),
+                    (None, Some(leaving)) => {
+                        leaving.cancel();
+                        self.stopped = true;
+                        None
+                    }
+                },
                 event = self.events.recv() => {
                     self.hear(&event?);
                     if self.answered.contains_key(approval) {
@@ -235,7 +256,7 @@ impl Asker {
 
     async fn decide(&mut self, approval: &str, confirmation: &Confirmation) -> Option<Outcome> {
         let card = Card::of(confirmation, columns());
-        let mut shown = self.told(&card);
+        let (mut shown, mut draft) = (self.told(&card), None);
         loop {
             self.printer.card(&format!("{shown}{}", choices(confirmation, card.is_clipped)));
             shown.clear();
@@ -245,7 +266,7 @@ impl Asker {
             match understand(&line, confirmation, card.is_clipped) {
                 Word::Answer(outcome) => return Some(outcome),
                 Word::Edit => {
-                    if let Some(outcome) = self.edit(approval, confirmation).await {
+                    if let Some(outcome) = self.edit(approval, confirmation, &mut draft).await {
                         return Some(outcome);
                     }
                 }
@@ -260,8 +281,14 @@ impl Asker {
         if self.spoken { Card::spoken(&card.text) } else { card.text.clone() }
     }
 
-    /// The call as the person wants it; `None` when they changed nothing or the editor failed.
-    async fn edit(&mut self, approval: &str, confirmation: &Confirmation) -> Option<Outcome> {
+    /// The call as the person wants it; `None` when they changed nothing or the editor failed. `draft` is what they wrote and
+    /// cannot be used as it is.
+    async fn edit(
+        &mut self,
+        approval: &str,
+        confirmation: &Confirmation,
+        draft: &mut Option<String>,
+    ) -> Option<Outcome> {
         let edited = match &confirmation.detail {
             ConfirmationDetail::Edit { path, after, .. } => {
                 let edited = self.editor.edit(path, after).await;
@@ -269,7 +296,7 @@ impl Asker {
                     (new_content != *after).then_some(Outcome::ModifyWithEditor { new_content })
                 })
             }
-            _ => self.edit_arguments(approval).await,
+            _ => self.edit_arguments(approval, draft).await,
         };
         match edited {
             Ok(Some(outcome)) => Some(outcome),
@@ -285,17 +312,26 @@ impl Asker {
     }
 
     /// Other arguments for the call, written by the person as JSON.
-    async fn edit_arguments(&mut self, approval: &str) -> Result<Option<Outcome>, String> {
+    async fn edit_arguments(
+        &mut self,
+        approval: &str,
+        draft: &mut Option<String>,
+    ) -> Result<Option<Outcome>, String> {
         let (snapshot, _) = self.session.snapshot().await.ok_or("the session has ended")?;
         let asks = |call: &&OpenCall| {
             call.approval.as_ref().is_some_and(|question| question.asked.approval == approval)
         };
         let call = snapshot.calls.iter().find(asks).ok_or("the question is no longer open")?;
         let before = serde_json::to_string_pretty(&call.call.args).unwrap_or_default();
-        let after = self.editor.edit(Path::new("arguments.json"), &format!("{before}\n")).await?;
-        let args: Args =
-            serde_json::from_str(&after).map_err(|error| format!("that is no JSON object: {error}"))?;
-        Ok((args != call.call.args).then_some(Outcome::Modify { args }))
+        let begun = draft.take().unwrap_or_else(|| format!("{before}\n"));
+        let after = self.editor.edit(Path::new("arguments.json"), &begun).await?;
+        match edited_arguments(&after, &call.call.args) {
+            Ok(args) => Ok(args.map(|args| Outcome::Modify { args })),
+            Err(problem) => {
+                *draft = Some(after);
+                Err(problem)
+            }
+        }
     }
 
     async fn interview(&mut self, approval: &str, questions: &[Question]) -> Option<Outcome> {

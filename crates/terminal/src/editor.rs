@@ -6,6 +6,7 @@ use std::process::Stdio;
 
 use charla::settings::Settings;
 use charla::{Environment, HelperVariables, editor_variables};
+use charla_proto::Args;
 
 /// The command that edits a file.
 pub struct Editor {
@@ -57,5 +58,38 @@ impl Editor {
         }
         // Editors replace files as often as they write them: it is read by its name.
         std::fs::read_to_string(file.path()).map_err(failed)
+    }
+}
+
+/// The arguments that a person wrote as JSON in the place of those `before`; nothing where they are the same, or nothing was
+/// written. What is wrong with a text that is none is told in words; it is theirs to mend.
+pub fn edited_arguments(text: &str, before: &Args) -> Result<Option<Args>, String> {
+    if text.trim().is_empty() {
+        return Ok(None);
+    }
+    match serde_json::from_str::<Args>(text) {
+        Ok(args) => Ok((args != *before).then_some(args)),
+        Err(error) => Err(format!("no JSON object: {error}; e goes on with it as you left it")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn arguments_are_others_the_same_or_not_understood() {
+        let before: Args = serde_json::from_value(json!({"command": "make"})).unwrap();
+        for same in ["", " \n", "{ \"command\" :\n\"make\" }"] {
+            assert_eq!(edited_arguments(same, &before), Ok(None), "{same}");
+        }
+        let other = edited_arguments("{\"command\": \"make test\"}", &before).unwrap().unwrap();
+        assert_eq!(other["command"], "make test");
+        for wrong in ["{\"command\": \"make\",}", "[]", "make test"] {
+            let told = edited_arguments(wrong, &before).unwrap_err();
+            assert!(told.starts_with("no JSON object: ") && told.contains("line 1"), "{told}");
+        }
     }
 }

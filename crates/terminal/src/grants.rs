@@ -1,8 +1,9 @@
 //! What "always" answers allow, in words.
 
 use charla_core::policy::grant_in_words;
+use charla_core::session::SESSION;
 use charla_proto::text::one_line;
-use charla_proto::{CallAsked, Confirmation, Grant, Granted, Outcome};
+use charla_proto::{CallAsked, Confirmation, Grant, GrantRevoked, Granted, Outcome};
 
 /// What an answer has allowed beyond its own call; nothing where it allows no more.
 pub fn given(outcome: &Outcome, confirmation: &Confirmation) -> Option<String> {
@@ -15,9 +16,16 @@ pub fn given_to(outcome: &Outcome, asked: &CallAsked) -> Option<String> {
     given(outcome, &asked.confirmation).map(|words| format!("{words}, {whose}"))
 }
 
-/// What was taken back.
-pub fn revoked(grant: &Grant) -> String {
-    format!("no longer always: {}", grant_in_words(grant))
+/// What was taken back. A rule that was saved with it stays.
+pub fn revoked(grant: &Grant, saved: bool) -> String {
+    let besides = if saved { "; the rule that was saved with it stays" } else { "" };
+    format!("no longer always: {}{besides}", grant_in_words(grant))
+}
+
+/// What a record takes back; nothing where a copy of a session begins without it and a saved rule still allows it.
+pub fn taken_back(revoked: &GrantRevoked) -> Option<String> {
+    let still_holds = revoked.saved && revoked.by == SESSION;
+    (!still_holds).then(|| self::revoked(&revoked.grant, revoked.saved))
 }
 
 /// What holds in a session, with the numbers by which it is taken back. `me` is who reads it.

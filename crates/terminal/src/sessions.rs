@@ -46,7 +46,7 @@ fn show_turn(turn: &TurnStory, story: &SessionStory, printer: &mut Printer) -> R
     for said in &turn.said {
         let line = match said {
             Said::User { message, text } => format!("{message:>6}  you    {}\n", indented(text)),
-            Said::Model { message, text } => format!("{message:>6}  model  {}\n", indented(text)),
+            Said::Model { message, text, .. } => format!("{message:>6}  model  {}\n", indented(text)),
             Said::Summary { .. } => "        (the older part was summarized here)\n".to_owned(),
             Said::Tool { name, arguments, success, .. } => {
                 let arguments: String = arguments.chars().take(SHOWN).collect();

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use charla_tui::composer::{Composer, FileIndex, History, Keys, Sources};
 use charla_tui::highlight::Highlighter;
-use charla_tui::markdown::{Layout, Stream};
+use charla_tui::markdown::{Form, Layout, Stream};
 use charla_tui::text::Line;
 
 const CHUNKS: usize = 10_000;
@@ -68,7 +68,7 @@ fn copied(chunks: &[String]) {
 }
 
 fn streamed(chunks: &[String], tail_every: usize) {
-    let mut stream = Stream::new(Layout { columns: 100, links: true });
+    let mut stream = Stream::new(Layout { columns: 100, links: true, form: Form::Markdown });
     for (number, chunk) in chunks.iter().enumerate() {
         stream.push(chunk);
         black_box(stream.finished());

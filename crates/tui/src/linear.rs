@@ -7,13 +7,14 @@ use std::pin::pin;
 use std::sync::Arc;
 
 use charla::models::Prices;
-use charla::session::{CommandPlace, Filler, PromptDraft, run_own};
+use charla::session::{CommandPlace, Filler, PromptDraft, SIGNAL, run_own};
 use charla::settings::{OutputFormat, Settings};
 use charla::{Begin, Charla, Failure, FirstRun, OpenRequest, OpenedSession, SessionSource};
-use charla_core::session::Follower;
+use charla_core::CancellationToken;
+use charla_core::session::{Attached, Follower};
 use charla_proto::{CancelTarget, Choices, Command, Content, OpenCall, Phase, Refusal, Reply};
 use charla_terminal::answer::Answer;
-use charla_terminal::approver::Approver;
+use charla_terminal::approver::{Approver, Seat};
 use charla_terminal::headless::View;
 use charla_terminal::lines::Lines;
 use charla_terminal::printer::Printer;
@@ -84,17 +85,42 @@ async fn open(
     let Scene { charla, source, me, settings, request, opening, .. } = scene;
     let begins_anew = request.begin == Begin::New;
     let rule_files = request.options.rule_files.clone();
-    let request = OpenRequest { cancel: interrupts.leave.clone(), ..request };
-    let session = source.open(&settings, request, Box::new(printer.another())).await?;
+    // Only the opening: a turn that is left is stopped, or waits for an answer and stays as it is.
+    let cancel = CancellationToken::new();
+    let request = OpenRequest { cancel: cancel.clone(), ..request };
+    let session = {
+        let mut opening = source.open(&settings, request, Box::new(printer.another()));
+        tokio::select! {
+            opened = &mut opening => opened?,
+            () = interrupts.leave.cancelled() => {
+                cancel.cancel();
+                opening.await?
+            }
+        }
+    };
     let how = if begins_anew { "type a prompt" } else { "the conversation goes on; type a prompt" };
     printer.note(&format!("{}: {how}, /help lists commands, /quit or Ctrl-D leaves", session.model));
-    let (exports, updated) = (Exports::default(), Updated::default());
-    Ok(Talk { session, charla, rule_files, me, settings, interrupts, lines, exports, updated, opening })
+    Ok(Talk {
+        _client: session.attach(),
+        session,
+        charla,
+        rule_files,
+        me,
+        settings,
+        interrupts,
+        lines,
+        exports: Exports::default(),
+        updated: Updated::default(),
+        left: CancellationToken::new(),
+        opening,
+    })
 }
 
 /// A conversation.
 struct Talk {
     session: OpenedSession,
+    /// The person is there to be asked, from the first moment on.
+    _client: Attached,
     charla: Charla,
     /// Rules of this run.
     rule_files: Vec<PathBuf>,
@@ -107,6 +133,8 @@ struct Talk {
     exports: Exports,
     /// Extensions that were updated.
     updated: Updated,
+    /// The person left at a question.
+    left: CancellationToken,
     /// What is said first.
     opening: Option<String>,
 }
@@ -120,6 +148,12 @@ impl Talk {
         }
         let mut opening = self.opening.clone();
         let reason = loop {
+            if self.left.is_cancelled() {
+                break Reason::Left;
+            }
+            if self.interrupts.leave.is_cancelled() {
+                break why_left(&self.interrupts);
+            }
             let line = match opening.take() {
                 Some(line) => line,
                 None => match self.typed(printer).await {
@@ -359,21 +393,45 @@ impl Talk {
         view.priced(Prices::new(&self.settings));
         view.with_somebody_to_ask();
         view.in_conversation();
-        let (handle, client) = (self.session.handle.clone(), self.session.attach());
-        let (environment, others) = (self.charla.environment(), printer.another());
-        let lines = self.lines.clone();
-        let approver = Approver::start(handle, client, &self.me, environment, &self.settings, others, lines);
+        let seat = Seat {
+            me: &self.me,
+            environment: self.charla.environment(),
+            settings: &self.settings,
+            printer: printer.another(),
+            lines: self.lines.clone(),
+            leaving: Some(self.left.clone()),
+        };
+        let approver = Approver::start(self.session.handle.clone(), self.session.attach(), seat);
         let mut events = Answer::new(follower, Some(approver), open);
         let mut shown = pin!(view.show(&self.session.model, words, &mut events));
+        let mut is_ending = false;
         loop {
             tokio::select! {
                 biased;
-                // A turn that runs here is stopped, and ends by itself; one elsewhere goes on without us.
-                () = self.interrupts.leave.cancelled(), if !self.session.runs_here() => return,
+                () = self.interrupts.leave.cancelled(), if !is_ending => {
+                    is_ending = self.stops_here().await;
+                    if !is_ending {
+                        // A question's last line waits for what is typed.
+                        return printer.card("\n");
+                    }
+                }
+                () = self.left.cancelled() => return,
                 () = self.interrupts.stopped() => self.stop(printer).await,
                 _ = shown.as_mut() => return,
             }
         }
+    }
+
+    /// Whoever leaves stops the turn, which then ends by itself. One that runs elsewhere goes on without us, and a question
+    /// stays open for whoever comes back: false for these.
+    async fn stops_here(&self) -> bool {
+        let snapshot = self.session.handle.snapshot().await;
+        let is_asking = snapshot.is_some_and(|(snapshot, _)| snapshot.questions().next().is_some());
+        let stops = self.session.runs_here() && !is_asking;
+        if stops {
+            self.session.send(Command::Cancel { target: CancelTarget::Turn }, SIGNAL).await;
+        }
+        stops
     }
 
     /// The person wants the turn to stop.

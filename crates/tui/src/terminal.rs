@@ -6,6 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use crossterm::terminal::{disable_raw_mode, enable_raw_mode, size};
+use tokio::sync::Notify;
 
 use crate::screen::Size;
 use crate::writer::Writer;
@@ -20,6 +21,9 @@ const USUAL: Size = Size { columns: 80, rows: 24 };
 
 /// The process has one terminal: a panic anywhere must find out whether it is to be restored.
 static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// Told when a panic has given it back.
+static LOST: Notify = Notify::const_new();
 
 /// How long a terminal that does not read is waited for before it is given back as it is.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -74,6 +78,11 @@ impl Drop for Terminal {
     }
 }
 
+/// Comes back once a panic, in whatever thread, has given the terminal back.
+pub async fn lost() {
+    LOST.notified().await;
+}
+
 /// True where a person types and reads at one terminal.
 pub fn is_there() -> bool {
     io::stdin().is_terminal() && io::stdout().is_terminal()
@@ -113,6 +122,7 @@ fn restore_on_panic() {
         std::panic::set_hook(Box::new(move |panic| {
             if TAKEN.swap(false, Ordering::SeqCst) {
                 restore();
+                LOST.notify_one();
             }
             before(panic);
         }));

@@ -11,6 +11,7 @@ use charla_proto::{
 };
 use serde::Serialize;
 
+use crate::engine::is_built_in;
 use crate::models::Prices;
 
 /// A session told from its records.
@@ -89,6 +90,9 @@ pub enum Said {
         message: u64,
         /// The words.
         text: String,
+        /// They are no Markdown: the built-in model hands on what tools return, to the letter.
+        #[serde(skip)]
+        is_plain: bool,
     },
     /// By a tool.
     Tool {
@@ -205,7 +209,8 @@ impl SessionStory {
                 asked.for_each(|call| open.begin(call));
                 let text = words(&content.content);
                 if !text.trim().is_empty() {
-                    self.say(Said::Model { message: record.seq, text });
+                    let is_plain = is_built_in(&self.model);
+                    self.say(Said::Model { message: record.seq, text, is_plain });
                 }
                 self.pay(content.usage.as_ref(), prices);
             }
@@ -335,6 +340,10 @@ impl Said {
     fn to_markdown(&self, text: &mut String) {
         let _ = match self {
             Said::User { text: words, .. } => write!(text, "\n**You:**\n\n{}\n", words.trim_end()),
+            Said::Model { text: words, is_plain: true, .. } => {
+                let fence = fence(words);
+                write!(text, "\n**Model:**\n\n{fence}\n{}\n{fence}\n", words.trim_end())
+            }
             Said::Model { text: words, .. } => write!(text, "\n**Model:**\n\n{}\n", words.trim_end()),
             Said::Summary { text: words } => {
                 write!(text, "\n**Summary of the older part:**\n\n{}\n", words.trim_end())

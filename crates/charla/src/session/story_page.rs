@@ -55,6 +55,9 @@ fn push_said(said: &Said, page: &mut String) {
         Said::User { text, .. } => {
             writeln!(page, "<article class=\"user\"><h3>You</h3>\n<pre>{}</pre></article>", escaped(text))
         }
+        Said::Model { text, is_plain: true, .. } => {
+            writeln!(page, "<article class=\"model\"><h3>Model</h3>\n<pre>{}</pre></article>", escaped(text))
+        }
         Said::Model { text, .. } => {
             writeln!(page, "<article class=\"model\"><h3>Model</h3>\n{}</article>", rendered(text))
         }
@@ -158,7 +161,9 @@ mod tests {
             Said::Model {
                 message: 2,
                 text: "**Because** `x`\n\n| a | b |\n|---|---|\n| 1 | 2 |\n".to_owned(),
+                is_plain: false,
             },
+            Said::Model { message: 3, text: "__init__.py".to_owned(), is_plain: true },
             Said::Summary { text: "earlier".to_owned() },
         ]));
         for expected in [
@@ -168,6 +173,7 @@ mod tests {
             "<pre>no &amp; no</pre>",
             "<strong>Because</strong> <code>x</code>",
             "<td>2</td>",
+            "<pre>__init__.py</pre>",
             "<p>earlier</p>",
             "Files: a.txt",
         ] {
@@ -182,7 +188,8 @@ mod tests {
             ```\"><script>\nx\n```\n";
         let all = [
             Said::User { message: 1, text: hostile.to_owned() },
-            Said::Model { message: 2, text: hostile.to_owned() },
+            Said::Model { message: 2, text: hostile.to_owned(), is_plain: false },
+            Said::Model { message: 3, text: hostile.to_owned(), is_plain: true },
             Said::Summary { text: hostile.to_owned() },
             Said::Tool {
                 name: hostile.to_owned(),

@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::journal::records;
 use crate::place::{Place, server};
-use crate::replies::{CHOICES, last_request, touch};
+use crate::replies::{CHOICES, SLOPPY, last_request, touch};
 use crate::terminal::Terminal;
 
 /// What a card says while keys go to the line.
@@ -93,12 +93,11 @@ fn a_card_that_nobody_can_have_seen_takes_no_key() {
     let server = server(Script::new([call, "Done.".into()]));
     let place = Place::with_server(&server);
     asking(&place).kill();
-    let mut terminal = Terminal::start(&place, &["--resume"]);
     // What is said and what is asked come in one frame, of which the terminal takes the beginning.
-    terminal.stop_reading();
-    terminal.watch(Duration::from_secs(3));
+    let mut terminal = Terminal::unread(&place, &["--resume"]);
+    terminal.wait_held_up();
     terminal.press("y");
-    terminal.watch(Duration::from_secs(1));
+    terminal.wait_taken();
     terminal.go_on_reading();
     terminal.wait_for("› y");
     terminal.wait_for("may run_shell_command run?");
@@ -189,6 +188,21 @@ fn arguments_are_edited_in_the_persons_editor() {
     assert!(!again.screen().contains("touch wrong"), "{}", again.screen());
     let exported = place.run(&["sessions", "export", "latest"]).out;
     assert!(exported.contains("touch right") && !exported.contains("touch wrong"), "{exported}");
+}
+
+#[test]
+fn arguments_that_are_no_json_are_gone_on_with() {
+    let server = server(Script::new([touch("wrong"), "Done.".into()]));
+    let place = Place::with_server(&server).file("edit.sh", SLOPPY);
+    let editor = format!("sh {}", place.work().join("edit.sh").display());
+    let place = place.variable("EDITOR", &editor);
+    let mut terminal = asking(&place);
+    terminal.press("e");
+    terminal.wait_for("no JSON object: ");
+    terminal.wait_for(CHOICES);
+    terminal.press("e");
+    terminal.wait_for("Done.");
+    assert_eq!((place.read("right").is_some(), place.read("wrong").is_some()), (true, false));
 }
 
 #[test]

@@ -79,6 +79,29 @@ fn a_saved_rule_outlives_the_always_it_came_with_and_that_is_said() {
 }
 
 #[test]
+fn a_copy_says_nothing_of_an_always_that_its_saved_rule_still_allows() {
+    let replies = [touch("a"), "One.".into(), touch("a"), "Two.".into()];
+    let server = server(Script::new(replies));
+    let place = Place::with_server(&server);
+    let mut terminal = Terminal::sized(&place, &["-m", "openai/gpt-test"], 110, 40);
+    terminal.wait_for("›");
+    terminal.say("go");
+    terminal.wait_for(CHOICES);
+    terminal.press("s");
+    terminal.wait_for("One.");
+    terminal.press("/fork\r");
+    terminal.wait_for("from here on in a copy of ");
+    terminal.wait_without("opening the session");
+    terminal.say("again");
+    // The rule allows it: nobody is asked.
+    terminal.wait_for("Two.");
+    let rows = terminal.rows().join("\n");
+    assert!(!rows.contains("no longer always"), "{rows}");
+    terminal.press("/approvals\r");
+    terminal.wait_for("nothing is always allowed in this session");
+}
+
+#[test]
 fn without_a_screen_an_always_is_told_listed_and_taken_back() {
     let server = server(Script::new([touch("a"), "One.".into(), touch("a"), "Two.".into()]));
     let place = Place::with_server(&server);

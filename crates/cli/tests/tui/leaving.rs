@@ -1,5 +1,7 @@
 //! Every way out, and the terminal as it was found.
 
+use std::process::Command;
+
 use charla_testkit::Script;
 
 use crate::place::{Place, server};
@@ -89,4 +91,46 @@ fn a_signal_ends_it_and_the_terminal_is_restored() {
         assert_eq!(end.code, Some(130), "{signal}");
         assert!(end.is_restored, "{signal}");
     }
+}
+
+/// Has no thread begin once the file is there that `CHARLA_TEST_NO_THREADS` names.
+const NO_THREADS: &str = r#"
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+int pthread_create(pthread_t *thread, const pthread_attr_t *attributes, void *(*work)(void *), void *with) {
+    int (*real)(pthread_t *, const pthread_attr_t *, void *(*)(void *), void *) = dlsym(RTLD_NEXT, "pthread_create");
+    const char *file = getenv("CHARLA_TEST_NO_THREADS");
+    return file && access(file, F_OK) == 0 ? EAGAIN : real(thread, attributes, work, with);
+}
+"#;
+
+#[test]
+fn a_panic_of_the_program_itself_gives_the_terminal_back() {
+    let server = server(Script::new(["Hello."]));
+    let place = Place::with_server(&server);
+    let (source, library) = (place.path().join("no_threads.c"), place.path().join("no_threads.so"));
+    std::fs::write(&source, NO_THREADS).unwrap();
+    let mut compiler = Command::new("cc");
+    let built =
+        compiler.args(["-shared", "-fPIC", "-o"]).args([&library, &source]).arg("-ldl").output().unwrap();
+    assert!(built.status.success(), "{built:?}");
+    // Where no thread can begin, keys can no longer be listened to: that the system cannot do it is a panic of the thread's maker.
+    let sign = place.path().join("no-threads");
+    let editor = format!("touch {} #", sign.display());
+    let place = place.variable("EDITOR", &editor).variable("LD_PRELOAD", &library.to_string_lossy());
+    let place = place.variable("CHARLA_TEST_NO_THREADS", &sign.to_string_lossy());
+    let mut terminal = Terminal::start(&place, &["-m", "openai/gpt-test"]);
+    terminal.wait_for("default");
+    terminal.say("hello there");
+    terminal.wait_for("Hello.");
+    terminal.press("\u{7}");
+    terminal.wait_for("panicked at");
+    let end = terminal.finish();
+    assert_eq!((end.code, end.is_restored), (Some(101), true), "{:?}", end.rows);
+    // Said before it are the sequences that undo ours, and what was said can be gone on with.
+    assert!(place.run(&["sessions"]).out.contains("hello there"));
 }

@@ -3,8 +3,9 @@
 use charla_testkit::{Reply, Script};
 use serde_json::json;
 
+use crate::journal::records;
 use crate::place::{Place, server};
-use crate::replies::last_request;
+use crate::replies::{SLOPPY, last_request, touch};
 use crate::terminal::Terminal;
 
 #[test]
@@ -151,4 +152,70 @@ fn what_a_command_of_ones_own_prints_stands_in_plain_rows() {
     let told: Vec<&str> = told.into_iter().skip_while(|row| !row.ends_with(" 11") && *row != "11").collect();
     let told: Vec<&str> = told.iter().map(|row| row.trim_start_matches("> ")).collect();
     assert_eq!(told, ["11", "12", "13"], "{rows:#?}");
+}
+
+/// A conversation line by line in which a question waits.
+fn asked(place: &Place) -> Terminal {
+    let mut terminal = begun(place);
+    terminal.press("make it\r");
+    terminal.wait_for("may run_shell_command run?");
+    terminal.wait_for("n REASON no, go on?");
+    terminal
+}
+
+#[test]
+fn whoever_leaves_at_a_question_leaves_it_open() {
+    let leave: [(fn(&mut Terminal), i32); 3] = [
+        (|terminal| terminal.press("\u{4}"), 0),
+        (|terminal| terminal.signal("TERM"), 130),
+        (|terminal| terminal.signal("HUP"), 130),
+    ];
+    for (leave, code) in leave {
+        let server = server(Script::new([touch("made"), "Made.".into()]));
+        let place = Place::with_server(&server);
+        let mut terminal = asked(&place);
+        leave(&mut terminal);
+        let end = terminal.finish();
+        let all = end.rows.join("\n");
+        assert_eq!((end.code, end.is_restored), (Some(code), true), "{all}");
+        assert!(end.rows.iter().any(|row| row.starts_with("go on with: charla --resume")), "{all}");
+        assert!(
+            !all.contains("interrupted") && place.run(&["approvals"]).out.contains("touch made"),
+            "{all}"
+        );
+        let mut terminal = Terminal::sized(&place, &["--resume", "--screen-reader"], 120, 60);
+        terminal.wait_for("n REASON no, go on?");
+        terminal.press("y\r");
+        terminal.wait_for("Made.");
+        assert!(place.read("made").is_some(), "{}", terminal.screen());
+    }
+}
+
+#[test]
+fn whoever_leaves_while_the_model_works_stops_it() {
+    let server = server(Script::new([Reply::new().text("Half of it. ").stall()]));
+    let place = Place::with_server(&server);
+    let mut terminal = begun(&place);
+    terminal.press("tell\r");
+    terminal.wait_for("Half of it.");
+    terminal.signal("TERM");
+    let end = terminal.finish();
+    assert_eq!(end.code, Some(130), "{:?}", end.rows);
+    let ended = records(&place).into_iter().rfind(|record| record["kind"] == "turn_ended").unwrap();
+    assert_eq!(ended["end"], "cancelled", "{ended}");
+}
+
+#[test]
+fn arguments_that_are_no_json_are_gone_on_with() {
+    let server = server(Script::new([touch("wrong"), "Made.".into()]));
+    let place = Place::with_server(&server).file("edit.sh", SLOPPY);
+    let editor = format!("sh {}", place.work().join("edit.sh").display());
+    let place = place.variable("EDITOR", &editor);
+    let mut terminal = asked(&place);
+    terminal.press("e\r");
+    terminal.wait_for("no JSON object: ");
+    terminal.wait_for("e goes on with it as you left it");
+    terminal.press("e\r");
+    terminal.wait_for("Made.");
+    assert_eq!((place.read("right").is_some(), place.read("wrong").is_some()), (true, false));
 }

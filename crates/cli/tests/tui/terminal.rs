@@ -2,11 +2,15 @@
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::num::NonZeroU16;
+use std::path::Path;
 use std::process::{Child, ChildStderr, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{self, Receiver};
 use std::time::{Duration, Instant};
 
 use crate::place::{PATIENCE, Place};
+
+/// The number of the system call that writes.
+const WRITE: &str = if cfg!(target_arch = "x86_64") { "1" } else { "64" };
 
 /// Rows of scrollback that are kept.
 const SCROLLBACK: usize = 200_000;
@@ -71,7 +75,20 @@ impl Terminal {
         Self::of(place, &prepared, columns, rows)
     }
 
+    /// One that is not read before [`Self::go_on_reading`].
+    pub fn unread(place: &Place, arguments: &[&str]) -> Self {
+        std::fs::write(place.home().join("welcomed"), "").unwrap();
+        let mut prepared = place.process(arguments);
+        prepared.env("TERM", "xterm-256color");
+        Self::ordered(place, &prepared, 80, 24, b"p\0\0\0\0")
+    }
+
     pub fn of(place: &Place, prepared: &Command, columns: u16, rows: u16) -> Self {
+        Self::ordered(place, prepared, columns, rows, b"")
+    }
+
+    /// One that gets these orders before it begins.
+    fn ordered(place: &Place, prepared: &Command, columns: u16, rows: u16, orders: &[u8]) -> Self {
         let python = std::env::var("CHARLA_TEST_PYTHON").unwrap_or_else(|_| "python3".into());
         let mut command = Command::new(python);
         command.env_clear().current_dir(place.work());
@@ -80,6 +97,7 @@ impl Terminal {
         command.arg(prepared.get_program()).args(prepared.get_args());
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut helper = command.spawn().unwrap();
+        helper.stdin.as_mut().unwrap().write_all(orders).unwrap();
         let mut told = BufReader::new(helper.stderr.take().unwrap());
         let mut process = String::new();
         told.read_line(&mut process).unwrap();
@@ -130,6 +148,30 @@ impl Terminal {
     /// What the terminal shows is left where it is, from now on.
     pub fn stop_reading(&mut self) {
         self.order(b'p', b"");
+    }
+
+    /// Waits until all that was typed is taken.
+    pub fn wait_taken(&mut self) {
+        self.order(b't', b"");
+        let mut line = String::new();
+        self.told.read_line(&mut line).unwrap();
+        assert_eq!(line, "taken\n");
+    }
+
+    /// Waits until the binary is held up in writing what the terminal does not read.
+    pub fn wait_held_up(&self) {
+        let writes = |task: &Path| {
+            let read = |name: &str| std::fs::read_to_string(task.join(name)).unwrap_or_default();
+            let call = read("syscall");
+            read("comm").trim() == "terminal" && call.split(' ').next() == Some(WRITE)
+        };
+        let tasks = format!("/proc/{}/task", self.process);
+        let is_held_up = || std::fs::read_dir(&tasks).unwrap().any(|task| writes(&task.unwrap().path()));
+        let deadline = Instant::now() + PATIENCE;
+        while !is_held_up() {
+            assert!(Instant::now() < deadline, "it is not held up");
+            std::thread::sleep(Duration::from_millis(10));
+        }
     }
 
     /// It is read again.

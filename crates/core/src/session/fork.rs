@@ -34,8 +34,8 @@ pub fn fork(records: &[Record], at: Option<u64>, started: SessionStarted, now: u
     }
     // What was allowed "in this session" was allowed in the other one.
     for granted in Conversation::of(&forked).grants {
-        let Granted { approval, grant, .. } = granted;
-        let revoked = GrantRevoked { approval, grant, by: SESSION.to_owned() };
+        let Granted { approval, grant, saved, .. } = granted;
+        let revoked = GrantRevoked { approval, grant, by: SESSION.to_owned(), saved };
         push(&mut forked, Fact::GrantRevoked(Box::new(revoked)));
     }
     for fact in closing(&Conversation::of(&forked)) {

@@ -318,7 +318,7 @@ impl Requests<'_> {
             let what = format!("grant by the answer to `{approval}`");
             return Ok(Reply::Refused(Refusal::Unknown { what }));
         };
-        let fact = GrantRevoked { approval, grant: granted.grant.clone(), by };
+        let fact = GrantRevoked { approval, grant: granted.grant.clone(), by, saved: granted.saved };
         session.ledger.commit_one(Fact::GrantRevoked(Box::new(fact))).await?;
         session.approvals.keep_only(&session.ledger.conversation.grants);
         Ok(Reply::Done)

@@ -93,6 +93,6 @@ fn a_grant_is_held_once_until_it_is_taken_back_whatever_is_rewound() {
     assert_eq!(held, [granted]);
     assert_eq!(held[0].number(), Some(3));
     let (approval, by) = ("s:3".to_owned(), "me".to_owned());
-    facts.push(Fact::GrantRevoked(Box::new(GrantRevoked { approval, grant, by })));
+    facts.push(Fact::GrantRevoked(Box::new(GrantRevoked { approval, grant, by, saved: false })));
     assert!(conversation(facts).grants.is_empty());
 }

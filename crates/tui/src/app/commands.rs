@@ -298,7 +298,7 @@ impl App {
 
     fn choose(&mut self, choice: Choice, now: Instant) {
         match choice {
-            Choice::Nothing => {}
+            Choice::Nothing => self.transcript.tell(Role::Dim, "no: nothing was run, sent or changed"),
             Choice::Agree(offered) => self.find_out(move |errand| errand.agreed(offered), now),
             Choice::KeepModel(model) => self.keep_model(model.as_deref()),
             Choice::Trust(yes) => self.trust(yes),

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use charla_proto::{ApprovalMode, Args, Command, ConfirmationDetail, Outcome, own_words};
-use charla_terminal::editor::Editor;
+use charla_terminal::editor::{Editor, edited_arguments};
 use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::Reason;
@@ -18,7 +18,7 @@ use crate::text::Role;
 pub struct EditTask {
     editor: Editor,
     name: String,
-    before: String,
+    begun: String,
     what: Edited,
 }
 
@@ -27,24 +27,23 @@ pub struct EditTask {
 enum Edited {
     /// The draft of a prompt.
     Draft,
-    /// A file's new content, for a question.
-    Content { approval: String },
-    /// A call's arguments as JSON, for a question.
-    Arguments { approval: String },
+    /// A file's new content, for a question, in the place of this.
+    Content { approval: String, before: String },
+    /// A call's arguments as JSON, for a question, in the place of these.
+    Arguments { approval: String, before: Args },
 }
 
 /// What came of editing: the text, or why there is none.
 pub struct EditResult {
     what: Edited,
-    before: String,
     after: Result<String, String>,
 }
 
 impl EditTask {
     /// Lets the person edit. The terminal must be free.
     pub async fn run(self) -> EditResult {
-        let after = self.editor.edit(Path::new(&self.name), &self.before).await;
-        EditResult { what: self.what, before: self.before, after }
+        let after = self.editor.edit(Path::new(&self.name), &self.begun).await;
+        EditResult { what: self.what, after }
     }
 }
 
@@ -326,28 +325,31 @@ impl App {
         Wish::Edit(EditTask {
             editor: self.editor(),
             name: "prompt.md".to_owned(),
-            before: self.composer.labelled(),
+            begun: self.composer.labelled(),
             what: Edited::Draft,
         })
     }
 
-    /// What a question is about, for the editor: a file's new content, else the arguments.
+    /// What a question is about, for the editor: a file's new content, else the arguments. What was written before and could
+    /// not be used is gone on with.
     fn edit_call(&mut self) -> Wish {
         let editor = self.editor();
         let Some(card) = self.questions.front() else { return Wish::Nothing };
-        let asked = card.asked();
+        let (asked, draft) = (card.asked(), card.draft().map(str::to_owned));
         let approval = asked.approval.clone();
         let (name, before, what) = match &asked.confirmation.detail {
             ConfirmationDetail::Edit { path, after, .. } => {
-                (path.to_string_lossy().into_owned(), after.clone(), Edited::Content { approval })
+                let what = Edited::Content { approval, before: after.clone() };
+                (path.to_string_lossy().into_owned(), after.clone(), what)
             }
             _ => {
                 let args = self.transcript.arguments(&asked.call).cloned().unwrap_or_default();
-                let args = serde_json::to_string_pretty(&args).unwrap_or_default();
-                ("arguments.json".to_owned(), format!("{args}\n"), Edited::Arguments { approval })
+                let text = serde_json::to_string_pretty(&args).unwrap_or_default();
+                let what = Edited::Arguments { approval, before: args };
+                ("arguments.json".to_owned(), format!("{text}\n"), what)
             }
         };
-        Wish::Edit(EditTask { editor, name, before, what })
+        Wish::Edit(EditTask { editor, name, begun: draft.unwrap_or(before), what })
     }
 
     fn editor(&self) -> Editor {
@@ -356,24 +358,42 @@ impl App {
 
     /// The person's editor has ended.
     pub fn edited(&mut self, edited: EditResult) {
-        let EditResult { what, before, after } = edited;
-        let outcome = match (&what, after) {
+        let EditResult { what, after } = edited;
+        let approval = match (&what, &after) {
             (Edited::Draft, Ok(text)) => return self.composer.set_labelled(text.trim_end_matches('\n')),
-            (Edited::Draft, Err(problem)) => return self.transcript.tell(Role::Warning, &problem),
-            (_, Ok(text)) if text == before => Err("nothing was changed in the editor".to_owned()),
-            (Edited::Content { .. }, Ok(new_content)) => Ok(Outcome::ModifyWithEditor { new_content }),
-            (Edited::Arguments { .. }, Ok(text)) => serde_json::from_str::<Args>(&text)
-                .map(|args| Outcome::Modify { args })
-                .map_err(|error| format!("that is no JSON object: {error}")),
-            (_, Err(problem)) => Err(problem),
+            (Edited::Draft, Err(problem)) => return self.transcript.tell(Role::Warning, problem),
+            (Edited::Content { approval, .. } | Edited::Arguments { approval, .. }, _) => approval,
         };
-        let (Edited::Content { approval } | Edited::Arguments { approval }) = what else { return };
+        let outcome = after.as_ref().map_err(Clone::clone).and_then(|text| what.became(text));
+        if let (Some(card), Ok(text)) = (self.questions.find(approval), after) {
+            card.keep_draft((outcome != Ok(None)).then_some(text));
+        }
         match outcome {
-            Ok(outcome) => self.answer(&approval, outcome),
-            Err(problem) => {
-                if let Some(card) = self.questions.find(&approval) {
-                    card.complain(&problem);
-                }
+            Ok(Some(outcome)) => self.answer(approval, outcome),
+            Ok(None) => self.complain(approval, "nothing was changed in the editor"),
+            Err(problem) => self.complain(approval, &problem),
+        }
+    }
+
+    /// Says at a question what was wrong with the last try.
+    fn complain(&mut self, approval: &str, problem: &str) {
+        if let Some(card) = self.questions.find(approval) {
+            card.complain(problem);
+        }
+    }
+}
+
+impl Edited {
+    /// The answer that a text is; nothing where it says what was there before.
+    fn became(&self, text: &str) -> Result<Option<Outcome>, String> {
+        match self {
+            Self::Draft => Ok(None),
+            Self::Content { before, .. } => {
+                let outcome = Outcome::ModifyWithEditor { new_content: text.to_owned() };
+                Ok((text != before).then_some(outcome))
+            }
+            Self::Arguments { before, .. } => {
+                Ok(edited_arguments(text, before)?.map(|args| Outcome::Modify { args }))
             }
         }
     }

@@ -31,6 +31,7 @@ use charla::{Charla, Environment, Failure, FirstRun, OpenRequest, SessionSource}
 use tokio::sync::mpsc::unbounded_channel;
 
 use crate::screen::Narrowing;
+use crate::terminal::lost;
 use crate::theme::Depth;
 use crate::writer::Writer;
 pub(crate) use commands::{Choice, Rewind};
@@ -141,6 +142,7 @@ pub async fn run(launch: Launch) -> Result<Ending, Failure> {
             biased;
             happening = sources.next(wakes_at) => happening,
             () = written(behind) => continue,
+            () = lost() => continue,
         };
         let wish = app.take(happening, &mut sources);
         fulfil(wish, &mut app, &mut sources).await;

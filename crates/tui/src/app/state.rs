@@ -402,7 +402,7 @@ impl App {
         }
         let reason = match self.standing {
             Standing::Over(reason) => reason,
-            _ => Reason::Failed(Failure::system("the terminal was given back")),
+            _ => Reason::Failed(Failure::system("a part of Charla failed, and the terminal was given back")),
         };
         let session = self.person.session.filter(|_| self.person.has_spoken);
         Ending { reason, session, is_read: self.display.end() }

@@ -81,6 +81,8 @@ pub struct Card {
     interview: Interview,
     /// What is wrong with the last try.
     problem: Option<String>,
+    /// What the person wrote in their editor and was not accepted.
+    draft: Option<String>,
     /// Somebody wanted to allow it always before they saw what that comes to.
     wants_terms: bool,
 }
@@ -97,6 +99,7 @@ impl Card {
             entry: None,
             interview: Interview::default(),
             problem: None,
+            draft: None,
             wants_terms: false,
         }
     }
@@ -133,6 +136,16 @@ impl Card {
     pub fn complain(&mut self, problem: &str) {
         self.problem = Some(problem.to_owned());
         self.attention = Attention::Card;
+    }
+
+    /// Keeps what the person wrote in their editor, for when they go on with it; or nothing.
+    pub fn keep_draft(&mut self, draft: Option<String>) {
+        self.draft = draft;
+    }
+
+    /// What they wrote there and was not accepted.
+    pub fn draft(&self) -> Option<&str> {
+        self.draft.as_deref()
     }
 
     /// The terminal was away: what was typed meanwhile is no answer.

@@ -38,7 +38,7 @@ impl Errand {
             Reply::Refused(refusal) => Err(Failure::input(refusal.to_string())),
             _ => {
                 let besides = granted.saved.then(|| self.still_saved()).flatten();
-                Ok(Found::Recorded { words: grants::revoked(&granted.grant), besides })
+                Ok(Found::Recorded { words: grants::revoked(&granted.grant, granted.saved), besides })
             }
         }
     }
@@ -47,8 +47,6 @@ impl Errand {
     fn still_saved(&self) -> Option<String> {
         let saved = SavedRules::of(self.charla.environment())?;
         let place = saved.path().display();
-        Some(format!(
-            "the rule that was saved with it holds in other sessions until you remove it from {place}"
-        ))
+        Some(format!("that rule holds in other sessions until you remove it from {place}"))
     }
 }

@@ -3,7 +3,7 @@
 use super::line_start::{Start, interrupts, is_rule, quoted, start_of, underline};
 use super::list::{Marker, marker, task};
 use super::table::Table;
-use super::{LONGEST, Layout, inline};
+use super::{Form, LONGEST, Layout, inline};
 use crate::highlight::Highlighter;
 use crate::text::{Emphasis, Line, Role};
 
@@ -81,6 +81,9 @@ impl Blocks {
 
     /// Takes a line.
     pub fn line(&mut self, line: &str, rows: &mut Rows) {
+        if self.layout.form == Form::Plain {
+            return rows.extend(Line::plain(line).wrap(self.layout.columns));
+        }
         let line = untabbed(line);
         let (matched, rest) = self.matching(&line);
         if matched < self.containers.len() {
@@ -106,6 +109,7 @@ impl Blocks {
     /// Takes what belongs to the same line as what came before.
     pub fn more(&mut self, text: &str, rows: &mut Rows) {
         match &mut self.leaf {
+            _ if self.layout.form == Form::Plain => rows.extend(Line::plain(text).wrap(self.layout.columns)),
             Leaf::Fence { .. } => self.code(text, rows),
             Leaf::Indented { .. } => self.code(text, rows),
             Leaf::Paragraph(words) => {

@@ -19,13 +19,25 @@ mod tests;
 /// No piece of a line or a paragraph is laid out in one go that is longer: so the tail stays cheap.
 const LONGEST: usize = 8 << 10;
 
-/// How Markdown is laid out.
+/// What a text is written in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Form {
+    /// Markdown.
+    #[default]
+    Markdown,
+    /// Nothing: it is shown to the letter.
+    Plain,
+}
+
+/// How a text is laid out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     /// No row is wider.
     pub columns: usize,
     /// The terminal follows links: their addresses need not be written.
     pub links: bool,
+    /// What it is written in.
+    pub form: Form,
 }
 
 /// A text that arrives in pieces. To withdraw it, drop it.

@@ -4,7 +4,7 @@ use proptest::prelude::*;
 use super::*;
 use crate::text::Role;
 
-const WIDE: Layout = Layout { columns: 60, links: true };
+const WIDE: Layout = Layout { columns: 60, links: true, form: Form::Markdown };
 
 fn shown(text: &str, layout: Layout) -> String {
     lines(text, layout).iter().map(|line| format!("{}\n", line.text())).collect()
@@ -101,7 +101,7 @@ fn links_can_be_followed_or_read() {
     let span = followed[0].spans().iter().find(|span| span.text() == "the page").unwrap();
     assert_eq!(span.link(), Some("https://a.example/b"));
     assert_eq!(shown(text, WIDE), "See the page, https://c.example and a picture.\n");
-    assert_snapshot!(shown(text, Layout { columns: 100, links: false }), @"See the page (https://a.example/b), https://c.example and a picture (d.png).");
+    assert_snapshot!(shown(text, Layout { columns: 100, links: false, ..WIDE }), @"See the page (https://a.example/b), https://c.example and a picture (d.png).");
 }
 
 #[test]
@@ -178,7 +178,7 @@ proptest! {
 
     #[test]
     fn where_text_is_cut_never_matters(text in any_markdown(), cuts in proptest::collection::vec(1usize..40, 1..20), columns in 10usize..90) {
-        let layout = Layout { columns, links: false };
+        let layout = Layout { columns, links: false, ..WIDE };
         let whole = lines(&text, layout);
         let mut stream = Stream::new(layout);
         let mut got = Vec::new();
@@ -198,7 +198,7 @@ proptest! {
 
     #[test]
     fn no_row_is_too_wide(text in any_markdown(), columns in 2usize..50) {
-        for line in lines(&text, Layout { columns, links: false }) {
+        for line in lines(&text, Layout { columns, links: false, ..WIDE }) {
             prop_assert!(line.width() <= columns.max(2), "{:?}", line.text());
         }
     }

@@ -5,8 +5,7 @@ use std::time::Instant;
 
 use charla_terminal::wording;
 
-use super::layout;
-use crate::markdown::{Layout, Stream};
+use crate::markdown::{Form, Layout, Stream};
 use crate::text::{Line, Role};
 
 /// Rows of thoughts that are shown while they come.
@@ -40,8 +39,7 @@ struct Thoughts {
 
 impl Answer {
     /// A step that has said nothing yet.
-    pub fn new(columns: usize) -> Self {
-        let layout = layout(columns);
+    pub fn new(layout: Layout) -> Self {
         Self {
             layout,
             text: String::new(),
@@ -97,7 +95,7 @@ impl Answer {
     /// The attempt failed: what it showed no longer counts. What has left the screen cannot be taken back and is marked.
     pub fn withdraw(&mut self) -> Vec<Line> {
         let spilled = self.spilled;
-        *self = Self::new(self.layout.columns);
+        *self = Self::new(self.layout);
         match spilled {
             0 => Vec::new(),
             _ => vec![Line::of(Role::Warning, "── withdrawn: the attempt that said this failed ──")],
@@ -151,8 +149,7 @@ impl Answer {
             self.say_all(words, now);
         }
         lines.extend(self.held.drain(..));
-        let columns = self.layout.columns;
-        let ended = std::mem::replace(self, Self::new(columns));
+        let ended = std::mem::replace(self, Self::new(self.layout));
         lines.extend(ended.stream.end());
         lines
     }
@@ -170,7 +167,7 @@ impl Answer {
 
     /// The terminal has another width: what is still to come is laid out for it.
     pub fn resize(&mut self, columns: usize, now: Instant) {
-        self.layout = layout(columns);
+        self.layout.columns = columns;
         if self.spilled > 0 {
             // The beginning is in the scrollback: the rows that are left are broken anew, and the rest goes on behind them.
             self.stream.resize(self.layout);
@@ -178,6 +175,18 @@ impl Answer {
             self.held = held.iter().flat_map(|line| line.wrap(columns)).collect();
             return;
         }
+        self.lay_out_anew(now);
+    }
+
+    /// Who speaks writes in this form. What has left the screen stays as it is.
+    pub fn set_form(&mut self, form: Form, now: Instant) {
+        if self.layout.form != form && self.spilled == 0 {
+            self.layout.form = form;
+            self.lay_out_anew(now);
+        }
+    }
+
+    fn lay_out_anew(&mut self, now: Instant) {
         let words = std::mem::take(&mut self.text);
         self.stream = Stream::new(self.layout);
         self.held.clear();
@@ -235,6 +244,11 @@ fn rows(text: &str, columns: usize) -> Vec<Line> {
 mod tests {
     use super::*;
 
+    /// A step in so many columns.
+    fn answer(columns: usize) -> Answer {
+        Answer::new(Layout { columns, links: true, form: Form::Markdown })
+    }
+
     fn widest(lines: &[Line]) -> usize {
         lines.iter().map(Line::width).max().unwrap_or(0)
     }
@@ -242,7 +256,7 @@ mod tests {
     #[test]
     fn an_answer_after_a_resize_is_laid_out_for_the_new_width() {
         let now = Instant::now();
-        let mut answer = Answer::new(40);
+        let mut answer = answer(40);
         answer.resize(80, now);
         answer.say(&"word ".repeat(40), now);
         let lines = answer.end(None, false, now);
@@ -252,7 +266,7 @@ mod tests {
     #[test]
     fn rows_that_are_left_where_they_stand_are_not_said_again() {
         let now = Instant::now();
-        let mut answer = Answer::new(80);
+        let mut answer = answer(80);
         answer.say("one\n\ntwo\n\nthree", now);
         let settled = answer.settled(false, now);
         assert_eq!(settled, answer.live(false, now)[..settled.len()]);
@@ -265,7 +279,7 @@ mod tests {
     #[test]
     fn what_follows_rows_in_the_scrollback_is_laid_out_for_the_new_width() {
         let now = Instant::now();
-        let mut answer = Answer::new(80);
+        let mut answer = answer(80);
         answer.say(&format!("{}\n\n", "word ".repeat(100)), now);
         assert!(!answer.spill(2, false, now).is_empty());
         answer.resize(40, now);
@@ -275,5 +289,20 @@ mod tests {
         let lines = answer.end(None, false, now);
         assert!(widest(&lines) <= 40, "{lines:?}");
         assert_eq!(lines.iter().map(|line| line.text().matches("word").count()).sum::<usize>(), 100 - 32);
+    }
+
+    #[test]
+    fn a_text_that_is_no_markdown_is_shown_to_the_letter() {
+        let now = Instant::now();
+        let text = "__init__.py\n* a *  b\n\n\n    # not a heading\n1. | x |\n```\n> q <b>";
+        let mut answer = answer(40);
+        // It may be known late who speaks.
+        answer.say("__init__.py\n* a", now);
+        answer.set_form(Form::Plain, now);
+        let shown: Vec<String> = answer.end(Some(text), false, now).iter().map(Line::text).collect();
+        assert_eq!(shown.join("\n"), text);
+        // The next step is the same model's.
+        answer.say("**kwargs", now);
+        assert_eq!(answer.end(None, false, now)[0].text(), "**kwargs");
     }
 }

@@ -19,7 +19,7 @@ use charla_proto::{
 };
 use charla_terminal::wording;
 
-use crate::markdown::Layout;
+use crate::markdown::{Form, Layout};
 use crate::text::{Line, Role};
 use answer::Answer;
 use call::CallCell;
@@ -36,9 +36,14 @@ pub fn spinner(began: Option<Instant>, now: Instant) -> &'static str {
     SPINNER[usize::try_from(tenths % 10).unwrap_or(0)]
 }
 
-/// How answers are laid out.
-fn layout(columns: usize) -> Layout {
-    Layout { columns, links: true }
+/// How answers are laid out that are written in this form.
+fn layout(columns: usize, form: Form) -> Layout {
+    Layout { columns, links: true, form }
+}
+
+/// What a model of this name writes in: the built-in one hands on what tools return, to the letter.
+fn form_of(model: &str) -> Form {
+    if engine::is_built_in(model) { Form::Plain } else { Form::Markdown }
 }
 
 /// A session's conversation on a terminal.
@@ -48,6 +53,8 @@ pub struct Transcript {
     /// The last row that was handed out is empty.
     is_parted: bool,
     answer: Answer,
+    /// What the chosen model writes in.
+    form: Form,
     calls: Vec<CallCell>,
     /// Calls that people made themselves and that run.
     client_calls: Vec<CallCell>,
@@ -70,7 +77,8 @@ impl Transcript {
             columns,
             finished: Vec::new(),
             is_parted: true,
-            answer: Answer::new(columns),
+            answer: Answer::new(layout(columns, Form::default())),
+            form: Form::default(),
             calls: Vec::new(),
             client_calls: Vec::new(),
             last_answer: String::new(),
@@ -91,7 +99,8 @@ impl Transcript {
 
     /// Goes on with a session whose conversation is shown already.
     pub fn go_on(&mut self, snapshot: &SessionSnapshot, now: Instant) {
-        self.answer = Answer::new(self.columns);
+        self.form = form_of(&snapshot.choices.model);
+        self.answer = Answer::new(layout(self.columns, self.form));
         let answers = snapshot.contents.iter().rev().filter(|said| said.content.role == Speaker::Model);
         let mut answers = answers.map(|said| said.content.text());
         self.last_answer = answers.find(|words| !words.trim().is_empty()).unwrap_or_default();
@@ -237,7 +246,10 @@ impl Transcript {
 
     fn record(&mut self, record: &Record, now: Instant) {
         match &record.fact {
-            Fact::TurnStarted(started) => self.prompted(&started.prompt, &started.by),
+            Fact::TurnStarted(started) => {
+                self.answer.set_form(self.form, now);
+                self.prompted(&started.prompt, &started.by);
+            }
             // What the session tells the model of what people did, they have seen.
             Fact::PromptJoined(joined) if joined.by == SESSION && is_note(&joined.content) => {}
             Fact::PromptJoined(joined) => self.prompted(&joined.content, &joined.by),
@@ -268,7 +280,12 @@ impl Transcript {
                 self.finished.extend(ending::lines(ended, failure.as_ref(), self.columns));
                 self.part();
             }
-            fact => self.finished.extend(said::about(fact, &self.me, self.columns)),
+            fact => {
+                if let Fact::ModelChanged(changed) = fact {
+                    self.form = form_of(&changed.model);
+                }
+                self.finished.extend(said::about(fact, &self.me, self.columns));
+            }
         }
     }
 
@@ -304,7 +321,12 @@ impl Transcript {
             TurnEvent::Error { error }
             | TurnEvent::InvalidStream { error }
             | TurnEvent::ContextOverflow { error } => self.failure = Some(error.clone()),
-            event => self.finished.extend(said::in_passing(event, self.columns)),
+            event => {
+                if let TurnEvent::ModelSwitched(switch) = event {
+                    self.answer.set_form(form_of(&switch.to), now);
+                }
+                self.finished.extend(said::in_passing(event, self.columns));
+            }
         }
     }
 
@@ -316,6 +338,9 @@ impl Transcript {
 
     fn model_content(&mut self, said: &ModelContent, now: Instant) {
         let words = said.content.text();
+        if let Some(origin) = &said.content.origin {
+            self.answer.set_form(form_of(&origin.name()), now);
+        }
         self.end_step(Some(&words), now);
         if !words.trim().is_empty() {
             self.last_answer = words;
@@ -383,7 +408,7 @@ fn is_small(content: &Content) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use charla_proto::{Origin, Said, WireKind};
+    use charla_proto::{Choices, Origin, Said, WireKind};
 
     use super::*;
 
@@ -420,6 +445,43 @@ mod tests {
         transcript.begin(&resumed, &[], Instant::now());
         let told = finished(&mut transcript);
         assert_eq!(told.matches("(the small built-in model answered)").count(), 1, "{told}");
+    }
+
+    #[test]
+    fn what_the_built_in_model_hands_on_is_shown_to_the_letter_as_it_comes_and_again() {
+        let text = "def __init__(self):\n    return *a*\n".repeat(30);
+        let content =
+            Content { parts: Content::model(&text).parts, ..(*answer_of(engine::WEIGHTS_NAME)).clone() };
+        let said = |seq, content| Said { seq, content };
+        let contents = vec![said(2, Arc::new(Content::user("show it"))), said(3, Arc::new(content))];
+        let choices =
+            Choices { model: contents[1].content.origin.as_ref().unwrap().name(), ..Choices::default() };
+        let mut transcript = Transcript::new(80, "me".to_owned());
+        let now = Instant::now();
+        // It streams in, and more of it than the screen holds.
+        transcript.begin(
+            &SessionSnapshot { choices: choices.clone(), ..SessionSnapshot::default() },
+            &[],
+            now,
+        );
+        transcript.event(&TurnEvent::content(&text), now);
+        let mut shown: Vec<String> = transcript.finished(8, now).iter().map(Line::text).collect();
+        let answered = contents[1].content.clone();
+        let answered = ModelContent {
+            turn: 1,
+            content: answered,
+            finish: None,
+            usage: None,
+            citations: Vec::new(),
+            hook: None,
+        };
+        transcript.model_content(&answered, now);
+        shown.extend(transcript.finished(0, now).iter().map(Line::text));
+        assert!(shown.join("\n").starts_with(text.trim_end()), "{shown:#?}");
+        // And when it is resumed, also with another model.
+        let resumed = SessionSnapshot { contents, ..SessionSnapshot::default() };
+        transcript.begin(&resumed, &[], now);
+        assert!(finished(&mut transcript).contains(text.trim_end()));
     }
 
     #[test]

@@ -10,7 +10,7 @@ use charla_proto::{
 use charla_terminal::{grants, wording};
 
 use super::call::CallCell;
-use super::{is_small, layout, said};
+use super::{form_of, is_small, layout, said};
 use crate::markdown::Stream;
 use crate::text::{Line, Role};
 
@@ -65,7 +65,7 @@ impl<'a> Recall<'a> {
                     recall.allowed.extend(given.map(|words| (record.seq, words)));
                 }
                 Fact::GrantRevoked(revoked) => {
-                    recall.allowed.push((record.seq, grants::revoked(&revoked.grant)))
+                    recall.allowed.extend(grants::taken_back(revoked).map(|words| (record.seq, words)));
                 }
                 Fact::ClientCallStarted(started) => {
                     let id = started.call.id.as_deref().unwrap_or_default();
@@ -121,7 +121,8 @@ impl<'a> Recall<'a> {
     }
 
     fn answer(&self, content: &Content, columns: usize) -> Vec<Line> {
-        let mut stream = Stream::new(layout(columns));
+        let form = content.origin.as_ref().map(|origin| form_of(&origin.name())).unwrap_or_default();
+        let mut stream = Stream::new(layout(columns, form));
         stream.push(&content.text());
         let mut lines = stream.finished();
         lines.extend(stream.end());

@@ -78,9 +78,10 @@ pub fn about(fact: &Fact, me: &str, columns: usize) -> Vec<Line> {
             format!("approval mode: {}{}", changed.mode, by(&changed.by))
         }
         Fact::ModelChanged(changed) => format!("{} answers from now on{}", changed.model, by(&changed.by)),
-        Fact::GrantRevoked(revoked) => {
-            format!("{}{}", grants::revoked(&revoked.grant), by(&Some(revoked.by.clone())))
-        }
+        Fact::GrantRevoked(revoked) => match grants::taken_back(revoked) {
+            Some(words) => format!("{words}{}", by(&Some(revoked.by.clone()))),
+            None => return Vec::new(),
+        },
         Fact::RulesSaved(saved) => format!("saved in {}", saved.place),
         Fact::Imported(imported) => {
             format!("came from {}: what was allowed there no longer holds", one_line(&imported.from))
