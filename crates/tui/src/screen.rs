@@ -92,7 +92,7 @@ impl Screen {
         for (index, row) in rows.iter().enumerate() {
             if self.shown.get(index) != Some(row) {
                 pen.go_to(index);
-                pen.write(row, self.size.columns);
+                pen.write(row);
             }
         }
         if rows.len() < self.shown.len() {
@@ -176,12 +176,11 @@ impl Pen {
         self.at = Place { row, column: 0 };
     }
 
-    fn write(&mut self, row: &Row, columns: usize) {
+    /// Writes a row at its beginning, where the cursor is. What stood there goes first and not behind it: to tmux, a row is
+    /// as long as it ever was unless it was erased whole, and breaks into more rows when the window becomes narrow.
+    fn write(&mut self, row: &Row) {
+        self.out.push_str(ERASE_LINE);
         self.out.push_str(&row.bytes);
-        // Behind a row that fills the line, the cursor still stands on its last character.
-        if row.columns < columns {
-            self.out.push_str(ERASE_LINE);
-        }
         self.at.column = row.columns;
     }
 

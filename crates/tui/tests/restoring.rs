@@ -1,5 +1,7 @@
 //! Whatever ends the program, the terminal is as it was found.
 
+#![expect(clippy::unwrap_used, reason = "a test that cannot set itself up must fail")]
+
 use std::process::{Command, Stdio};
 
 /// Set for the process that is to panic.

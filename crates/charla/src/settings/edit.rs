@@ -161,15 +161,15 @@ mod tests {
         let path = home.path().join("settings.json");
         for (text, left) in [
             (r#"{"mcpServers": {"a": {}}}"#, "{}"),
-            (r#"{"mcpServers": {"a": {}, "b": {}}}"#, r#"{"mcpServers": {"b": {}}}"#),
-            ("{\"mcpServers\": { // mine\n\"a\": {}}}", "// mine"),
+            (r#"{"mcpServers": {"a": {}, "b": {}}}"#, r#"{"mcpServers":{"b":{}}}"#),
+            ("{\"mcpServers\": { // mine\n\"a\": {}}}", "//mine"),
         ] {
             std::fs::write(&path, text).unwrap();
             let file = SettingsFile::of_user(&environment).unwrap();
             assert!(file.remove(&["mcpServers", "a"]) && !file.remove(&["mcpServers", "a"]));
             file.write().unwrap();
             let kept = std::fs::read_to_string(&path).unwrap();
-            let flat: String = kept.split_whitespace().collect::<Vec<_>>().join(" ");
+            let flat: String = kept.split_whitespace().collect();
             assert!(flat.contains(left) && !kept.contains("\"a\""), "{text}: {kept}");
         }
     }

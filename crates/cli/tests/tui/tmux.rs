@@ -127,6 +127,27 @@ fn resizing_while_an_answer_streams_leaves_every_row_once() {
 }
 
 #[test]
+fn a_row_that_was_longer_once_is_no_longer_than_it_is_when_the_window_becomes_narrow() {
+    // It ends in the middle of a row, where rows of the screen's whole width stood before.
+    let lines: String = (0..12).map(|n| format!("- point {n}: in few words\n")).collect();
+    let server = server(Script::new([Reply::new().chunk(9).text(format!("{lines}- point 12: in")).stall()]));
+    let place = Place::with_server(&server);
+    let tmux = Tmux::start(&place, &["-m", "openai/gpt-test"], 100, 30);
+    tmux.wait_for("openai/gpt-test");
+    tmux.press(&["list them", "Enter"]);
+    tmux.wait_for("point 12: in");
+    for columns in ["65", "50", "100", "60"] {
+        tmux.run(&["resize-window", "-x", columns, "-y", "30"]);
+        let rule = "─".repeat(columns.parse().unwrap());
+        tmux.wait_until("drawn anew", |all| all.lines().any(|line| line == rule));
+    }
+    tmux.press(&["Escape"]);
+    let all = tmux.wait_for("⊘ interrupted");
+    let counts: Vec<usize> = (0..13).map(|n| all.matches(&format!("point {n}:")).count()).collect();
+    assert!(counts.iter().all(|count| *count == 1) && !all.contains("asking"), "{counts:?}\n{all}");
+}
+
+#[test]
 fn a_window_that_becomes_smaller_while_an_answer_streams_shows_nothing_twice() {
     let words = "which is told in so many words that a narrow window has to break it";
     let line = |n: usize| format!("- point {n}: {words}\n");

@@ -256,6 +256,12 @@ impl App {
                 lines.push(Line::new());
                 self.transcript.print(lines);
             }
+            Ok(Found::Filled(mut lines, filling)) => {
+                lines.push(Line::new());
+                lines.extend(filling.bars());
+                lines.push(Line::new());
+                self.transcript.print(lines);
+            }
             Ok(Found::Listing(named)) => {
                 let columns = self.display.size().columns;
                 let lines = named.iter().flat_map(|(name, about)| help::explained(name, about, columns));

@@ -100,6 +100,9 @@ impl Found {
     pub fn words(&self) -> Vec<String> {
         match self {
             Found::Lines(lines) => lines.iter().map(|line| line.text()).collect(),
+            Found::Filled(lines, filling) => {
+                lines.iter().map(|line| line.text()).chain(filling.words()).collect()
+            }
             Found::Choice(picker) => picker.words(),
             Found::Listing(named) => named.iter().map(|(name, about)| format!("{name}: {about}")).collect(),
             Found::Question(lines, _) => lines.iter().map(|line| line.text()).collect(),

@@ -61,17 +61,60 @@ impl Tally {
     }
 }
 
-/// What the next request holds, by kind, in about so many tokens.
-pub fn filling(contents: &[Said], system: u64, declarations: u64) -> Vec<(&'static str, u64)> {
-    let mut sizes =
-        [("system prompt", system), ("tools", declarations), ("you", 0), ("model", 0), ("tool results", 0)];
-    for said in contents {
-        let (words, results) = measure(&said.content);
-        let speaker = if said.content.role == Speaker::User { 2 } else { 3 };
-        sizes[speaker].1 += words;
-        sizes[4].1 += results;
+/// What the next request holds, by kind, in about so many tokens, and the window where it is known.
+pub struct Filling {
+    sizes: [(&'static str, u64); 5],
+    window: Option<u32>,
+}
+
+impl Filling {
+    /// Of a conversation behind a prompt and declarations of tools.
+    pub fn of(contents: &[Said], system: u64, declarations: u64, window: Option<u32>) -> Self {
+        let mut sizes = [
+            ("system prompt", system),
+            ("tools", declarations),
+            ("you", 0),
+            ("model", 0),
+            ("tool results", 0),
+        ];
+        for said in contents {
+            let (words, results) = measure(&said.content);
+            let speaker = if said.content.role == Speaker::User { 2 } else { 3 };
+            sizes[speaker].1 += words;
+            sizes[4].1 += results;
+        }
+        Self { sizes, window }
     }
-    sizes.to_vec()
+
+    /// What is left of the window.
+    fn free(&self) -> Option<u64> {
+        Some(u64::from(self.window?).saturating_sub(self.sum()))
+    }
+
+    fn sum(&self) -> u64 {
+        self.sizes.iter().map(|(_, size)| size).sum()
+    }
+
+    /// Bars, against the window where it is known.
+    pub fn bars(&self) -> Vec<Line> {
+        let whole = self.window.map_or(self.sum(), u64::from).max(1);
+        let bar = |size: u64| {
+            "█".repeat(usize::try_from((size * BAR as u64).div_ceil(whole)).unwrap_or(BAR).min(BAR))
+        };
+        let row = |name: &str, size: u64, role: Role| {
+            let mut line = Line::plain(&format!("{name:<14} {:>7}  ", wording::tokens(size)));
+            line.push(role, &bar(size));
+            line
+        };
+        let filled = self.sizes.iter().map(|(name, size)| row(name, *size, Role::Accent));
+        filled.chain(self.free().map(|free| row("free", free, Role::Border))).collect()
+    }
+
+    /// The same for whoever hears it.
+    pub fn words(&self) -> Vec<String> {
+        let filled = self.sizes.iter().copied().chain(self.free().map(|free| ("free", free)));
+        filled.map(|(name, size)| format!("{name}: {} tokens", wording::tokens(size))).collect()
+    }
 }
 
 /// About how many tokens a content has: words and calls, and results of tools.
@@ -92,34 +135,18 @@ fn measure(content: &Content) -> (u64, u64) {
     (words as u64, results as u64)
 }
 
-/// Bars for sizes, against the window where it is known.
-pub fn bars(sizes: &[(&'static str, u64)], window: Option<u32>) -> Vec<Line> {
-    let sum: u64 = sizes.iter().map(|(_, size)| size).sum();
-    let whole = window.map_or(sum, u64::from).max(1);
-    let bar =
-        |size: u64| "█".repeat(usize::try_from((size * BAR as u64).div_ceil(whole)).unwrap_or(BAR).min(BAR));
-    let row = |name: &str, size: u64, role: Role| {
-        let mut line = Line::plain(&format!("{name:<14} {:>7}  ", wording::tokens(size)));
-        line.push(role, &bar(size));
-        line
-    };
-    let mut lines: Vec<Line> = sizes.iter().map(|(name, size)| row(name, *size, Role::Accent)).collect();
-    if let Some(window) = window {
-        lines.push(row("free", u64::from(window).saturating_sub(sum), Role::Border));
-    }
-    lines
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn bars_are_parts_of_the_window() {
-        let lines = bars(&[("you", 500), ("model", 0)], Some(1000));
-        let text: Vec<String> = lines.iter().map(Line::text).collect();
+        let filling = Filling::of(&[], 500, 0, Some(1000));
+        let text: Vec<String> = filling.bars().iter().map(Line::text).collect();
         assert_eq!(text[0].matches('█').count(), 15, "{text:?}");
         assert_eq!(text[1].matches('█').count(), 0);
-        assert!(text[2].starts_with("free") && text[2].matches('█').count() == 15, "{text:?}");
+        assert!(text[5].starts_with("free") && text[5].matches('█').count() == 15, "{text:?}");
+        let words = filling.words();
+        assert_eq!((words[0].as_str(), words[5].as_str()), ("system prompt: 500 tokens", "free: 500 tokens"));
     }
 }

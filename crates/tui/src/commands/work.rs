@@ -16,7 +16,7 @@ use charla_terminal::{doctor, judgement, servers, wording};
 
 use super::export::Exports;
 use super::extending::Updated;
-use super::report;
+use super::report::Filling;
 use crate::app::{Choice, Rewind};
 use crate::picker::{Item, Picker};
 use crate::spent::Spent;
@@ -28,6 +28,8 @@ pub enum Found {
     Lines(Vec<Line>),
     /// Names, and what they stand for.
     Listing(Vec<(String, String)>),
+    /// Rows, and what fills the window.
+    Filled(Vec<Line>, Filling),
     /// A choice.
     Choice(Picker<Choice>),
     /// Rows, and a choice about them.
@@ -250,11 +252,8 @@ impl Errand {
         if let Some((handle, _)) = &self.session {
             spent = Spent::until(handle, snapshot.seq, Prices::new(&self.settings)).await;
         }
-        let mut lines = spent.lines();
-        let sizes = report::filling(&snapshot.contents, system, tools);
-        lines.push(Line::new());
-        lines.extend(report::bars(&sizes, window));
-        Ok(Found::Lines(lines))
+        let filling = Filling::of(&snapshot.contents, system, tools, window);
+        Ok(Found::Filled(spent.lines(), filling))
     }
 
     /// What is set, and by whom.
