@@ -165,16 +165,14 @@ fn asked(place: &Place) -> Terminal {
 
 #[test]
 fn whoever_leaves_at_a_question_leaves_it_open() {
-    let leave: [(fn(&mut Terminal), i32); 3] = [
-        (|terminal| terminal.press("\u{4}"), 0),
-        (|terminal| terminal.signal("TERM"), 130),
-        (|terminal| terminal.signal("HUP"), 130),
-    ];
-    for (leave, code) in leave {
+    for (signal, code) in [(None, 0), (Some("TERM"), 130), (Some("HUP"), 130)] {
         let server = server(Script::new([touch("made"), "Made.".into()]));
         let place = Place::with_server(&server);
         let mut terminal = asked(&place);
-        leave(&mut terminal);
+        match signal {
+            Some(signal) => terminal.signal(signal),
+            None => terminal.press("\u{4}"),
+        }
         let end = terminal.finish();
         let all = end.rows.join("\n");
         assert_eq!((end.code, end.is_restored), (Some(code), true), "{all}");
