@@ -1,5 +1,6 @@
 // The page: sessions at the side, one conversation, questions that wait across all of them.
 
+import { account } from "./account.js";
 import { Events, at, command, get, post, remove, wholeOutput } from "./api.js";
 import { card } from "./card.js";
 import { Conversation } from "./conversation.js";
@@ -32,8 +33,10 @@ async function attempt(work) {
   }
 }
 
-function trouble(text) {
+/** Says what went wrong, or what is to be known. */
+function trouble(text, kind = "") {
   byId("trouble").textContent = text;
+  byId("trouble").className = kind;
   byId("trouble").hidden = !text;
 }
 
@@ -196,6 +199,7 @@ function drawSession() {
   byId("title").textContent = title;
   byId("place").textContent = one?.started.cwd ?? "";
   byId("folder").parentNode.hidden = Boolean(state.session);
+  byId("no-key").hidden = Boolean(state.session) || state.hasKey !== false || state.me?.role === "viewer";
   const badge = byId("badge");
   const left = one?.turn_open && one.state === "stored";
   badge.hidden = !(one?.state === "in_use" || left);
@@ -275,6 +279,8 @@ function chooseModel(model) {
 
 async function loadModels() {
   const { providers } = await get("/models");
+  state.hasKey = providers.some((one) => one.ready && one.keyVariables.length);
+  drawSession();
   const groups = providers.filter((one) => one.ready).map((one) => {
     const options = one.models.map((name) => element("option", { value: `${one.provider}/${name}` }, name));
     return element("optgroup", { label: one.title }, ...options);
@@ -297,6 +303,9 @@ async function fork(message) {
   open(session);
 }
 
+/** What looks like a command of the terminal: a path has another slash or a dot. */
+const COMMAND = /^\/[a-z-]+(\s|$)/;
+
 /** Says what was typed; the first words begin a session. */
 async function say() {
   const text = byId("prompt").value;
@@ -305,6 +314,10 @@ async function say() {
   const words = text.trim() ? [{ text }] : [];
   const parts = [...words, ...state.attached.map(({ mimeType, data }) => ({ inlineData: { mimeType, data } }))];
   const content = { role: "user", parts };
+  if (COMMAND.test(text)) {
+    trouble("Commands behind a slash are the terminal's: here the menu ⋯ and the fields above have them. With a blank in front it is sent as words.");
+    return;
+  }
   byId("send").disabled = true;
   await attempt(async () => {
     if (state.session) {
@@ -314,7 +327,7 @@ async function say() {
       const workspace = byId("folder").value.trim() || undefined;
       const { session, notices } = await post("/sessions", { workspace, model: byId("model").value || undefined, mode: state.mode, prompt: content });
       open(session);
-      if (notices.length) trouble(notices.join(" · "));
+      if (notices.length) trouble(notices.join(" · "), "note");
     }
     byId("prompt").value = "";
     state.attached = [];
@@ -445,6 +458,9 @@ byId("notify").addEventListener("click", () => attempt(async () => drawNotify(aw
 byId("more").addEventListener("click", (event) => {
   if (event.target.closest(".menu")) byId("more").open = false;
 });
+const showAccount = () => attempt(async () => showDialog(await account(await get("/me"), () => attempt(loadModels))));
+byId("account").addEventListener("click", showAccount);
+byId("add-key").addEventListener("click", showAccount);
 byId("sign-out").addEventListener("click", () =>
   attempt(async () => {
     await post("/sign-out");

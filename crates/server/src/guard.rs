@@ -99,7 +99,8 @@ impl Names {
                 let foreign = matches!(site, Some(site) if site != b"same-origin" && site != b"none");
                 let changes = !matches!(*method, Method::GET | Method::HEAD);
                 match foreign || (by_cookie && changes && site.is_none()) {
-                    true => Err(Problem::forbidden("the request does not come from this server's own page")),
+                    true => Err(Problem::forbidden("the request does not come from this server's own page")
+                        .with_hint("programs send a token, `Authorization: Bearer …`, in place of a browser's cookie")),
                     false => Ok(()),
                 }
             }

@@ -211,7 +211,7 @@ fn account_schemas() -> Value {
         "NewUser": user(&["name", "role", "workspace"], true),
         "Shares": list("shares"),
         "Tokens": list("tokens"),
-        "User": { "type": "object", "required": ["name", "id", "role", "workspace", "budget", "spent_today"] },
+        "User": { "type": "object", "required": ["name", "id", "role", "workspace", "budget", "spent_today", "reaches"] },
         "UserChange": user(&[], false),
         "Users": list("users"),
     })

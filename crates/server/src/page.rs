@@ -17,7 +17,7 @@ macro_rules! files {
 }
 
 /// Where each file is, its text and its kind.
-static FILES: [(&str, &str, &str); 15] = files! {
+static FILES: [(&str, &str, &str); 17] = files! {
     "/" "index.html" "text/html; charset=utf-8";
     "/sign-in" "sign-in.html" "text/html; charset=utf-8";
     "/page/sign-in.js" "sign-in.js" SCRIPT;
@@ -31,6 +31,8 @@ static FILES: [(&str, &str, &str); 15] = files! {
     "/page/figures.js" "figures.js" SCRIPT;
     "/page/notify.js" "notify.js" SCRIPT;
     "/page/sharing.js" "sharing.js" SCRIPT;
+    "/page/listing.js" "listing.js" SCRIPT;
+    "/page/account.js" "account.js" SCRIPT;
     "/page/style.css" "style.css" "text/css; charset=utf-8";
     "/favicon.svg" "favicon.svg" "image/svg+xml";
 };

@@ -110,6 +110,11 @@ fn add(
     let told = format!("{name} can sign in and works in {}", account.workspace.display());
     kept.edit(&name, Edit::Add(Box::new(account)))?;
     printer.note(&told);
+    for other in kept.read()?.reached_from(&name) {
+        printer.warning(&format!(
+            "{name} and {other} reach each other's files: one's workspace is the other's, or lies in it; give each a folder of their own"
+        ));
+    }
     Ok(())
 }
 

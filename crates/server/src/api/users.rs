@@ -40,13 +40,16 @@ struct UserChange {
 }
 
 fn shown_in(book: &Book, name: &str) -> Result<Value, Problem> {
-    Ok(book.account(name)?.shown(name))
+    let mut shown = book.account(name)?.shown(name);
+    shown["reaches"] = json!(book.reached_from(name));
+    Ok(shown)
 }
 
 /// All accounts.
 pub(crate) async fn list(call: Call) -> Result<Response, Problem> {
     let book = call.app.people.book()?;
-    let users: Vec<Value> = book.accounts.iter().map(|(name, account)| account.shown(name)).collect();
+    let users: Vec<Value> =
+        book.accounts.keys().map(|name| shown_in(&book, name)).collect::<Result<_, _>>()?;
     call::json(StatusCode::OK, &json!({ "users": users }))
 }
 

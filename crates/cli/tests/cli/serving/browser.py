@@ -413,7 +413,7 @@ def passwords_and_sharing(page, link, _):
     page.fill("#dialog input[name=user]", "ben")
     page.select_option("#dialog select", "read")
     page.click("#dialog button[type=submit]")
-    expect(page.locator("#dialog [data-user=ben]")).to_contain_text("may read")
+    expect(page.locator("#dialog [data-item=ben]")).to_contain_text("may read")
     ben = page.context.browser.new_context().new_page()
     ben.set_default_timeout(PATIENCE)
     enter(ben, link, "ben")
@@ -431,6 +431,77 @@ def passwords_and_sharing(page, link, _):
     expect(page.locator("#log .answered")).to_have_text("Allowed · ben")
     ben.click("#sign-out")
     ben.wait_for_selector("#password-form")
+
+
+def one_looks_after_an_account(page, link, folder):
+    """A user keeps a key, makes a token and has another password; an admin adds somebody."""
+    enter(page, link, "anna")
+    expect(page.locator("#no-key")).to_be_visible()
+    page.fill("#prompt", "/help")
+    page.press("#prompt", "Enter")
+    expect(page.locator("#trouble")).to_contain_text("terminal's")
+    assert page.locator("#sessions a").count() == 0
+    page.fill("#prompt", "")
+    page.click("#add-key")
+    sections = page.locator("#dialog section")
+    keys = sections.filter(has_text="Keys for models")
+    keys.locator("select").select_option("openai")
+    keys.locator("input").fill("a key of two words")
+    keys.locator("button[type=submit]").click()
+    expect(keys.locator(".card-trouble")).to_contain_text("one word")
+    keys.locator("input").fill("key-of-anna")
+    keys.locator("button[type=submit]").click()
+    expect(keys.locator("[data-item=openai]")).to_be_visible()
+    expect(page.locator("#no-key")).to_be_hidden()
+    expect(page.locator("#model option[value='openai/gpt-4.1']")).to_have_count(1)
+    assert "key-of-anna" not in page.content()
+    tokens = sections.filter(has_text="Tokens for programs")
+    tokens.locator("input").fill("a script")
+    tokens.locator("button[type=submit]").click()
+    expect(tokens.locator("[data-item='a script']")).to_be_visible()
+    header = tokens.locator(".secret").inner_text()
+    asked = page.context.browser.new_context().request
+    origin = link.split("/sign-in")[0]
+    assert asked.get(f"{origin}/api/v1/me", headers={"Authorization": header.removeprefix("Authorization: ")}).json()["name"] == "anna"
+    tokens.locator("button[aria-label='Take back: a script']").click()
+    expect(tokens.locator("[data-item='a script']")).to_have_count(0)
+    accounts = sections.filter(has_text="Accounts")
+    accounts.locator("[name=name]").fill("ben")
+    accounts.locator("[name=workspace]").fill(f"{folder}/given/anna")
+    accounts.locator("[name=password]").fill("a long enough one")
+    accounts.locator("button[type=submit]").click()
+    expect(accounts.locator(".card-trouble").last).to_contain_text("not yours to give")
+    keys.locator("button[aria-label='Forget: openai']").click()
+    expect(keys).to_contain_text("You keep none here")
+    change = sections.filter(has_text="Password")
+    change.locator("[name=old]").fill("a long enough one")
+    change.locator("[name=new]").fill("another long enough one")
+    change.locator("button[type=submit]").click()
+    page.wait_for_selector("#password-form")
+    page.fill("#name", "anna")
+    page.fill("#password", "another long enough one")
+    page.click("#enter")
+    page.wait_for_selector("#prompt")
+
+
+def the_owner_adds_accounts(page, link, folder):
+    sign_in(page, link)
+    page.click("#account")
+    accounts = page.locator("#dialog section").filter(has_text="Accounts")
+    for name, place in (("ben", "given/ben"), ("carl", "given/ben/carl")):
+        accounts.locator("[name=name]").fill(name)
+        accounts.locator("[name=workspace]").fill(f"{folder}/{place}")
+        accounts.locator("[name=password]").fill("a long enough one")
+        accounts.locator("button[type=submit]").click()
+        expect(accounts.locator(f"[data-item={name}]")).to_be_visible()
+    expect(accounts.locator("[data-item=ben]")).to_contain_text("reach each other's files")
+    ben = page.context.browser.new_context().new_page()
+    ben.set_default_timeout(PATIENCE)
+    enter(ben, link, "ben")
+    page.on("dialog", lambda question: question.accept())
+    accounts.locator("button[aria-label='Remove: carl']").click()
+    expect(accounts.locator("[data-item=carl]")).to_have_count(0)
+    expect(accounts.locator("[data-item=ben]")).not_to_contain_text("reach each other's files")
 
 
 def diffs_and_charts(page, link, folder):
@@ -543,8 +614,12 @@ def axe_finds_nothing(page, link, _):
     page.click("#dialog button[aria-label=Close]")
     page.click("#more summary")
     page.click("#share")
-    expect(page.locator("#dialog .shares")).to_be_visible()
+    expect(page.locator("#dialog .listing")).to_be_visible()
     look("sharing")
+    page.click("#dialog button[aria-label=Close]")
+    page.click("#account")
+    expect(page.locator("#dialog section").filter(has_text="Accounts")).to_be_visible()
+    look("an account")
 
 
 def the_conversation_goes_back(page, link, _):

@@ -308,6 +308,21 @@ fn users_sign_in_with_passwords_and_answer_in_sessions_that_are_shared_with_them
 }
 
 #[test]
+fn a_user_keeps_a_key_makes_a_token_and_changes_the_password_on_the_page() {
+    let mut team = Team::new(writes_once());
+    let anna = team.add("anna", "admin", json!({}));
+    assert_eq!(anna.delete("/keys/openai").status, 204);
+    drive("one_looks_after_an_account", &team.place, &mut team.served);
+}
+
+#[test]
+fn the_machines_own_user_adds_and_removes_accounts_on_the_page() {
+    let mut team = Team::new(writes_once());
+    std::fs::create_dir_all(team.folder("ben").join("carl")).unwrap();
+    drive("the_owner_adds_accounts", &team.place, &mut team.served);
+}
+
+#[test]
 fn changes_are_shown_side_by_side_and_figures_as_charts() {
     browse("diffs_and_charts", writes_once());
 }

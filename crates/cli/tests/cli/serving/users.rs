@@ -54,6 +54,12 @@ fn accounts_are_made_listed_changed_and_removed_at_the_command_line_while_the_se
     assert!(String::from_utf8_lossy(&weak.stderr).contains("at least 10"));
     let listed: Value = serde_json::from_str(&place.run(&["users", "list", "--json"]).out).unwrap();
     assert_eq!(listed["users"][0]["name"], "anna");
+    let below = std::path::Path::new(folder).join("below");
+    std::fs::create_dir_all(&below).unwrap();
+    let nested = with_password(&["users", "add", "carl", "--workspace", below.to_str().unwrap()]);
+    assert!(nested.0 == Some(0) && nested.1.contains("reach each other's files"), "{}", nested.1);
+    assert!(!added.1.contains("reach each other's files"), "{}", added.1);
+    assert_eq!(place.run(&["users", "remove", "carl"]).code, Some(0));
     assert_eq!(
         (&listed["users"][0]["role"], &listed["users"][0]["budget"]["tokens"]),
         (&json!("member"), &json!(500))
