@@ -9,7 +9,7 @@ use charla_providers::catalog;
 
 use crate::bounded;
 use crate::environment::Environment;
-use crate::trust::{WorkspaceContent, gemini_standing, owners, why_left_out};
+use crate::trust::{WorkspaceContent, gemini_standing, owners, read_brought};
 
 /// What the files are called, from their folder on; the first that can be read counts.
 const NAMES: [&str; 2] = [".gemini/.env", ".env"];
@@ -22,7 +22,10 @@ pub fn with_dotenv(environment: Environment) -> Environment {
     let mut keys = of_workspace(&environment).map(|text| variables(&text)).unwrap_or_default();
     keys.retain(|(name, _)| is_key(name));
     let home = environment.gemini_home();
-    let own = home.as_deref().and_then(Path::parent).and_then(|folder| in_folder(folder, |_| true));
+    let own = home
+        .as_deref()
+        .and_then(Path::parent)
+        .and_then(|folder| in_folder(folder, |file| bounded::text(file).ok()));
     let own = own.map(|text| variables(&text)).unwrap_or_default();
     // A key that is empty is none, and hides none.
     environment.without_empty(is_key).with_missing(keys).with_missing(own)
@@ -36,13 +39,13 @@ fn of_workspace(environment: &Environment) -> Option<String> {
         return None;
     }
     let owners = owners(environment);
-    in_folder(folder, |file| why_left_out(file, folder, owners).is_none())
+    let real = environment.real_directory();
+    in_folder(folder, |file| String::from_utf8(read_brought(file, &real, owners).ok()??).ok())
 }
 
-/// What the first file says that belongs to this folder and counts.
-fn in_folder(folder: &Path, counts: impl Fn(&Path) -> bool) -> Option<String> {
-    let mut files = NAMES.iter().map(|name| folder.join(name)).filter(|file| counts(file));
-    files.find_map(|file| bounded::text(&file).ok())
+/// What the first file of this folder says that can be read.
+fn in_folder(folder: &Path, read: impl Fn(&Path) -> Option<String>) -> Option<String> {
+    NAMES.iter().find_map(|name| read(&folder.join(name)))
 }
 
 /// True where the user trusts what the workspace brings, or is at home in it.

@@ -71,6 +71,15 @@ impl Environment {
         Self { directory: directory.into(), ..self.clone() }
     }
 
+    /// The workspace with no link in its path. A guest's was resolved when it was found to be theirs: what leads elsewhere by now is not
+    /// followed.
+    pub(crate) fn real_directory(&self) -> PathBuf {
+        match self.guest {
+            Some(_) => self.directory.clone(),
+            None => self.directory.canonicalize().unwrap_or_else(|_| self.directory.clone()),
+        }
+    }
+
     /// A variable's text; empty ones count as unset, as most programs treat them.
     pub fn variable(&self, name: &str) -> Option<&str> {
         self.variables.get(name)?.to_str().map(str::trim).filter(|value| !value.is_empty())

@@ -7,6 +7,8 @@ use std::path::Path;
 
 use rustix::fs::OFlags;
 
+use crate::paths::folder::open_regular;
+
 /// A larger file is not read.
 pub const MOST_BYTES: u64 = 1024 * 1024;
 
@@ -21,6 +23,11 @@ pub fn open(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
+/// Opens a file by its real path: a link that was put on the way since it was looked at is not followed. Otherwise as [`open`].
+pub fn open_real(path: &Path) -> io::Result<File> {
+    open_regular(path)
+}
+
 fn expect_regular(found: &std::fs::Metadata) -> io::Result<()> {
     if found.is_file() { Ok(()) } else { Err(Error::other("it is no regular file")) }
 }
@@ -32,7 +39,11 @@ pub fn read(path: &Path) -> io::Result<Vec<u8>> {
 
 /// The bytes of a file that has at most so many.
 pub fn read_up_to(path: &Path, most: u64) -> io::Result<Vec<u8>> {
-    let file = open(path)?;
+    read_from(open(path)?, most)
+}
+
+/// The bytes of an opened file that has at most so many.
+pub fn read_from(file: File, most: u64) -> io::Result<Vec<u8>> {
     let too_large = || Error::other(format!("it has more than {most} bytes"));
     if file.metadata()?.len() > most {
         return Err(too_large());

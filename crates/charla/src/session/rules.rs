@@ -16,7 +16,7 @@ use super::links;
 use crate::bounded;
 use crate::environment::Environment;
 use crate::settings::Settings;
-use crate::trust;
+use crate::trust::{self, Unread};
 
 /// Folders that a workspace brings rules in.
 const BROUGHT: [&str; 2] = [".charla", ".gemini"];
@@ -211,12 +211,20 @@ fn files_of_workspace(folder: &Path, places: &RulePlaces) -> Vec<Result<RuleFile
         Ok(paths) => paths,
         Err(error) => return vec![Err(error)],
     };
-    let ours = |path: &&PathBuf| trust::why_left_out(path, &places.directory, places.owners).is_none();
     let checked = |path: &PathBuf| {
-        let file = file(path, Tier::Workspace)?;
-        file.check().map(|()| file)
+        let name = path.display().to_string();
+        let text = match trust::read_brought(path, &places.environment.real_directory(), places.owners) {
+            Ok(bytes) => String::from_utf8(bytes?).map_err(|_| "it is no text".to_owned()),
+            Err(Unread::LeftOut(_)) => return None,
+            Err(Unread::Failed(error)) => Err(error.to_string()),
+        };
+        let checked = text.map_err(|message| PolicyError { file: name.clone(), message }).and_then(|text| {
+            let file = RuleFile { tier: Tier::Workspace, name, text };
+            file.check().map(|()| file)
+        });
+        Some(checked)
     };
-    paths.iter().filter(ours).map(checked).collect()
+    paths.iter().filter_map(checked).collect()
 }
 
 fn paths_in(path: &Path) -> Result<Vec<PathBuf>, PolicyError> {

@@ -114,15 +114,13 @@ impl WorkspaceContent {
             if is_same(environment.user_settings(), &path) {
                 continue;
             }
-            match why_left_out(&path, &environment.directory, owners(environment)) {
-                Some(reason) => content.left_out.push(LeftOut { path, reason }),
-                None => match read_file(&path) {
-                    Ok(bytes) => content.files.extend(bytes.map(|bytes| (name, bytes))),
-                    Err(error) => {
-                        let reason = format!("it cannot be read: {error}");
-                        content.left_out.push(LeftOut { path, reason });
-                    }
-                },
+            match read_brought(&path, &environment.real_directory(), owners(environment)) {
+                Ok(bytes) => content.files.extend(bytes.map(|bytes| (name, bytes))),
+                Err(Unread::LeftOut(reason)) => content.left_out.push(LeftOut { path, reason }),
+                Err(Unread::Failed(error)) => {
+                    let reason = format!("it cannot be read: {error}");
+                    content.left_out.push(LeftOut { path, reason });
+                }
             }
         }
         content
@@ -242,20 +240,42 @@ pub(crate) fn owners(environment: &Environment) -> Owners {
     Owners { behind: environment.variable("SUDO_UID").and_then(|number| number.parse().ok()) }
 }
 
-/// Why a file of a workspace says nothing: it belongs to another user, lies elsewhere and is only linked to, or is very large.
-/// What is not there is left out by nobody.
-pub(crate) fn why_left_out(path: &Path, workspace: &Path, owners: Owners) -> Option<String> {
-    let real = path.canonicalize().ok()?;
-    let workspace = workspace.canonicalize().ok()?;
-    if !real.starts_with(&workspace) {
-        return Some(format!("it is a link out of the workspace, to {}", real.display()));
+/// Why a file of a workspace tells nothing.
+pub(crate) enum Unread {
+    /// It belongs to another user, lies elsewhere and is only linked to, or is very large.
+    LeftOut(String),
+    /// It cannot be read.
+    Failed(io::Error),
+}
+
+/// Reads a file of a workspace, by the workspace's real path; nothing where there is none.
+///
+/// What is looked at is what is read: the file is opened where it was found to lie, and a link that came on the way is not followed.
+pub(crate) fn read_brought(path: &Path, workspace: &Path, owners: Owners) -> Result<Option<Vec<u8>>, Unread> {
+    let Ok(real) = path.canonicalize() else { return Ok(None) };
+    if !real.starts_with(workspace) {
+        let reason = format!("it is a link out of the workspace, to {}", real.display());
+        return Err(Unread::LeftOut(reason));
     }
-    let facts = std::fs::metadata(&real).ok()?;
-    if facts.len() > bounded::MOST_BYTES && facts.is_file() {
+    let file = match bounded::open_real(&real) {
+        Ok(file) => file,
+        Err(error) if is_absent(&error) => return Ok(None),
+        Err(error) => return Err(Unread::Failed(error)),
+    };
+    let facts = file.metadata().map_err(Unread::Failed)?;
+    if facts.len() > bounded::MOST_BYTES {
         let (bytes, most) = (facts.len(), bounded::MOST_BYTES);
-        return Some(format!("it has {bytes} bytes, and more than {most} are not read"));
+        let reason = format!("it has {bytes} bytes, and more than {most} are not read");
+        return Err(Unread::LeftOut(reason));
     }
-    owners.stranger(&facts).map(belongs_to_another)
+    match owners.stranger(&facts) {
+        Some(owner) => Err(Unread::LeftOut(belongs_to_another(owner))),
+        None => bounded::read_from(file, bounded::MOST_BYTES).map(Some).map_err(Unread::Failed),
+    }
+}
+
+fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
 /// That so many things of a workspace are left out because nobody trusts it.
@@ -299,15 +319,6 @@ pub(crate) fn command_files(folder: &Path) -> Vec<String> {
     names.sort();
     names.truncate(MOST_COMMANDS);
     names
-}
-
-fn read_file(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let absent = |error: &io::Error| matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory);
-    match bounded::read(path) {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(error) if absent(&error) => Ok(None),
-        Err(error) => Err(error),
-    }
 }
 
 #[cfg(test)]

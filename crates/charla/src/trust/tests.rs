@@ -136,3 +136,47 @@ fn what_is_very_large_is_left_out() {
     assert!(content.left_out().iter().all(|file| file.reason.contains("are not read")), "{content:?}");
     assert_eq!(content.left_out().len(), 2);
 }
+
+/// Who exchanges a folder for a link between the look and the reading has nothing read from there.
+#[test]
+fn a_link_that_comes_meanwhile_is_not_followed() {
+    let (folder, mut environment) = place(&[("settings.json", "{}")]);
+    environment.guest = Some(guest());
+    let at = |name: &str| folder.path().join(name);
+    fs::create_dir_all(at("secret/policies")).unwrap();
+    fs::write(at("secret/settings.json"), "elsewhere").unwrap();
+    fs::write(at("secret/policies/a.toml"), "elsewhere").unwrap();
+    std::os::unix::fs::symlink(at("secret"), at("link")).unwrap();
+    let done = std::sync::atomic::AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            let (shown, aside, link) = (at("work/.charla"), at("aside"), at("link"));
+            while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                for (from, to) in [(&shown, &aside), (&link, &shown), (&shown, &link), (&aside, &shown)] {
+                    fs::rename(from, to).unwrap();
+                }
+            }
+        });
+        let read = (0..4000).map(|_| content(&environment).files);
+        let stolen = read.flatten().find(|(_, bytes)| bytes == b"elsewhere");
+        done.store(true, std::sync::atomic::Ordering::Relaxed);
+        assert_eq!(stolen, None);
+    });
+}
+
+/// A guest's folder is as it was given: where it leads by now, nothing is read.
+#[test]
+fn a_guests_folder_that_became_a_link_brings_nothing() {
+    let (folder, mut environment) = place(&[("settings.json", "{}")]);
+    let real = environment.directory.canonicalize().unwrap();
+    (environment.guest, environment.directory) = (Some(guest()), real.clone());
+    assert_eq!(content(&environment).files.len(), 1);
+    fs::rename(&real, folder.path().join("elsewhere")).unwrap();
+    std::os::unix::fs::symlink(folder.path().join("elsewhere"), &real).unwrap();
+    let found = content(&environment);
+    assert!(found.files.is_empty() && found.left_out[0].reason.contains("a link out of the workspace"));
+}
+
+fn guest() -> crate::environment::Guest {
+    crate::environment::Guest { settings: "/none".into(), policies: "/none".into(), network: false }
+}
