@@ -252,6 +252,11 @@ impl Feed {
                 let words = format!("made room: {} tokens before, {} after", report.before, report.after);
                 self.updates.note("info", &words).await;
             }
+            TurnEvent::HandOverAsked { by } => {
+                let words =
+                    format!("{by} asks to go on with this session elsewhere: close it here, and it is free");
+                self.updates.note("warning", &words).await;
+            }
             TurnEvent::Notice { message } => self.updates.note("warning", &one_line(&message)).await,
             TurnEvent::HookRan(ran) => {
                 if let Some(words) = &ran.system_message {

@@ -99,8 +99,11 @@ pub enum Command {
     },
     /// Looks at memory files, rules and tools again.
     Refresh,
-    /// Asks whoever has the session open to leave it, so that another process can go on with it. They are told, and nothing else is done.
+    /// Asks whoever has the session open to leave it, so that another process can go on with it. Who asks a second time waits for the
+    /// answer: the session's end, or [`Refusal::Kept`].
     HandOver,
+    /// Says no to whoever asks for the session.
+    Keep,
 }
 
 /// When a prompt reaches the model while a turn runs.
@@ -223,6 +226,9 @@ pub enum Refusal {
         /// What happened and why.
         message: String,
     },
+    /// Whoever has the session open goes on with it there.
+    #[error("whoever has the session open keeps it there")]
+    Kept,
     /// The session has ended.
     #[error("the session has ended")]
     Ended,
@@ -292,6 +298,7 @@ mod tests {
             },
             Command::Revoke { approval: "s:7".to_owned() },
             Command::HandOver,
+            Command::Keep,
             Command::Cancel { target: CancelTarget::Call("charla_7_1".to_owned()) },
         ];
         for command in commands {

@@ -172,6 +172,11 @@ pub enum TurnEvent {
     ModelSwitched(ModelSwitch),
     /// A hook has run.
     HookRan(Box<HookRan>),
+    /// Somebody asks to go on with the session elsewhere: yes is to leave it, no is [`Command::Keep`](crate::Command::Keep).
+    HandOverAsked {
+        /// Who asks.
+        by: String,
+    },
     /// Something a person should know that ends nothing.
     Notice {
         /// What there is to know, in words.

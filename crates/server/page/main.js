@@ -11,6 +11,9 @@ import { sharing } from "./sharing.js";
 
 const state = { session: null, overview: { sessions: [], approvals: [] }, events: null, attached: [], search: "" };
 
+/** How soon a session is asked for again that somebody else has open. */
+const ASK_AGAIN = 1000;
+
 const conversation = new Conversation(byId("log"), {
   command: (value) => attempt(() => command(state.session, value)),
   rewind: (prompt) => attempt(async () => command(state.session, { command: "rewind", to: await before(prompt) })),
@@ -194,12 +197,15 @@ function drawInbox() {
 function drawSession() {
   const one = entry();
   const approvals = state.overview.approvals.length;
-  const title = one?.title || (state.session ? "New session" : "Charla");
+  const inbox = !byId("inbox").hidden;
+  const title = inbox ? "Questions" : one?.title || (state.session ? "New session" : "Charla");
+  // What is chosen in the head is chosen for the session: over the questions of all of them there is nothing to choose.
+  document.body.classList.toggle("asks", inbox);
   document.title = `${approvals ? `(${approvals}) ` : ""}${title === "Charla" ? title : `${title} · Charla`}`;
   byId("title").textContent = title;
-  byId("place").textContent = one?.started.cwd ?? "";
-  byId("folder").parentNode.hidden = Boolean(state.session);
-  byId("no-key").hidden = Boolean(state.session) || state.hasKey !== false || state.me?.role === "viewer";
+  byId("place").textContent = inbox ? "" : one?.started.cwd ?? "";
+  byId("folder").parentNode.hidden = Boolean(state.session) || inbox;
+  byId("no-key").hidden = Boolean(state.session) || inbox || state.hasKey !== false || state.me?.role === "viewer";
   const badge = byId("badge");
   const left = one?.turn_open && one.state === "stored";
   badge.hidden = !(one?.state === "in_use" || left);
@@ -223,15 +229,19 @@ function drawTaking(one) {
   button.hidden = !(one?.state === "in_use" && !one.node && !one.shared && state.me?.role !== "viewer");
   button.disabled = asked;
   button.textContent = asked ? "asked there …" : "Go on here";
-  if (asked && one.state === "stored") take();
-  if (asked && one.state === "running") state.asked = null;
 }
 
 async function take() {
   const session = state.session;
-  state.asked = null;
-  const taken = await attempt(() => post(at(session, "/take")));
-  if (taken?.state === "asked") state.asked = session;
+  state.asked = session;
+  drawSession();
+  let taken = null;
+  // Asked again, the server waits a while for what is said there: until then, and while somebody looks, it is asked.
+  do {
+    if (taken) await new Promise((done) => setTimeout(done, ASK_AGAIN));
+    taken = await attempt(() => post(at(session, "/take")));
+  } while (taken?.state === "asked" && state.session === session);
+  if (state.asked === session) state.asked = null;
   drawSession();
 }
 
@@ -369,6 +379,7 @@ function showInbox(shown) {
   byId("inbox").hidden = !shown;
   byId("conversation").hidden = shown;
   byId("composer").hidden = shown;
+  drawSession();
   if (shown) byId("inbox").querySelector("button")?.focus();
 }
 

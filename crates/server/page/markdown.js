@@ -64,7 +64,7 @@ export function codeBlock(text, language = "") {
   return element("div", { class: "code" }, head, body);
 }
 
-const TOKENS = /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|(\/\/[^\n]*|#(?![\w-]*[{(<])[^\n]*|\/\*[\s\S]*?\*\/)|\b(\d[\w.]*)\b|\b(as|async|await|break|case|catch|class|const|continue|def|do|elif|else|enum|export|extends|false|fi|finally|fn|for|from|func|function|if|impl|import|in|interface|let|loop|match|mod|mut|new|nil|none|None|null|package|pub|return|self|static|struct|super|switch|then|this|throw|trait|true|True|False|try|type|use|var|while|with|yield)\b/g;
+const TOKENS = /("(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*'|`(?:\\.|[^`\\])*`)|(\/\/[^\n]*|#(?![\w-]*[{(<])[^\n]*|\/\*[\s\S]*?\*\/)|\b(\d[\w.]*)\b|(?<!\.|::)\b(as|async|await|break|case|catch|class|const|continue|def|do|elif|else|enum|export|extends|false|fi|finally|fn|for|from|func|function|if|impl|import|in|interface|let|loop|match|mod|mut|new|nil|none|None|null|package|pub|return|self|static|struct|super|switch|then|this|throw|trait|true|True|False|try|type|use|var|while|with|yield)\b/g;
 
 /** Strings, comments, numbers and common words in their colours. */
 function highlight(text) {
@@ -131,8 +131,9 @@ function table(lines, at) {
   const head = cells(lines[at]);
   let end = at + 2;
   while (end < lines.length && lines[end].includes("|") && lines[end].trim()) end += 1;
-  const rows = lines.slice(at + 2, end).map((line) => element("tr", {}, ...cells(line).map((cell) => element("td", {}, ...inline(cell)))));
-  const top = element("tr", {}, ...head.map((cell) => element("th", { scope: "col" }, ...inline(cell))));
+  const sides = cells(lines[at + 1]).map((rule) => (/^:-*:$/.test(rule.trim()) ? "middle" : rule.trim().endsWith(":") ? "end" : null));
+  const rows = lines.slice(at + 2, end).map((line) => element("tr", {}, ...cells(line).map((cell, column) => element("td", { class: sides[column] ?? null }, ...inline(cell)))));
+  const top = element("tr", {}, ...head.map((cell, column) => element("th", { scope: "col", class: sides[column] ?? null }, ...inline(cell))));
   return [element("div", { class: "table", tabindex: "0" }, element("table", {}, element("thead", {}, top), element("tbody", {}, ...rows))), end];
 }
 

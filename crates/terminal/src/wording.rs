@@ -65,6 +65,15 @@ pub fn small_answer(advises: bool) -> String {
     format!("(the small built-in model answered{advice})")
 }
 
+/// That somebody wants to go on with the session elsewhere, and what can be said to that here: `in_conversation`, by commands.
+pub fn hand_over_asked(by: &str, in_conversation: bool) -> String {
+    let how = match in_conversation {
+        true => "/handover leaves it to them, /handover no keeps it here",
+        false => "it is free once this run has ended",
+    };
+    format!("{by} asks to go on with this session elsewhere: {how}")
+}
+
 /// A notice in one piece.
 pub fn notice(notice: &Notice) -> String {
     let text = &notice.text;
@@ -152,6 +161,16 @@ pub fn hint(hint: &Hint) -> Option<String> {
         Hint::TestServer => "`charla mcp test` starts it",
         Hint::AddServerThere => "add it there with `charla mcp add --project`",
         Hint::TakeKeys => "keys are taken with --keys",
+        Hint::ListenElsewhere => "--listen 127.0.0.1:0 takes any free port",
+        Hint::EncryptServer => {
+            "give it a certificate (--tls-cert and --tls-key), listen at 127.0.0.1 behind a proxy with TLS (and name its address \
+             with --origin), or say --plain-http"
+        }
+        Hint::ShareKey => "give this node the key file of the others: --key-file FILE, or their `server/key`",
+        Hint::GiveProxySecret => {
+            "give the proxy something to show (--proxy-secret FILE), or have it on another machine"
+        }
+        Hint::KeepServerToken => "CHARLA_TOKEN, or `charla auth set server:URL`, holds the server's token",
         Hint::ResumeSession(id) => return Some(format!("charla --resume {id}")),
     };
     Some(words.to_owned())

@@ -12,13 +12,16 @@ use charla::settings::{OutputFormat, Settings};
 use charla::{Begin, Charla, Failure, FirstRun, OpenRequest, OpenedSession, SessionSource};
 use charla_core::CancellationToken;
 use charla_core::session::{Attached, Follower};
-use charla_proto::{CancelTarget, Choices, Command, Content, OpenCall, Phase, Refusal, Reply};
+use charla_proto::{
+    CancelTarget, Choices, Command, Content, OpenCall, Phase, Refusal, Reply, SessionEvent, TurnEvent,
+};
 use charla_terminal::answer::Answer;
 use charla_terminal::approver::{Approver, Seat};
 use charla_terminal::headless::View;
 use charla_terminal::lines::Lines;
 use charla_terminal::printer::Printer;
 use charla_terminal::signals::Interrupts;
+use charla_terminal::wording;
 
 use crate::app::{Choice, Ending, ME, Reason};
 use crate::commands::{Errand, Exports, Found, Linear, Updated, linear, parse};
@@ -158,6 +161,7 @@ impl Talk {
                 Some(line) => line,
                 None => match self.typed(printer).await {
                     Typed::Line(line) => line,
+                    Typed::AskedFor(_) => continue,
                     Typed::End => break Reason::Left,
                     Typed::Left => break why_left(&self.interrupts),
                 },
@@ -183,20 +187,36 @@ impl Talk {
                 biased;
                 () = self.interrupts.leave.cancelled() => Some(Typed::Left),
                 () = self.interrupts.stopped() => None,
+                by = self.asked_for() => Some(Typed::AskedFor(by)),
                 line = self.lines.next() => Some(line.map_or(Typed::End, Typed::Line)),
             };
-            if typed.is_none() {
-                printer.card(&format!("\n{AGAIN}\n"));
+            match &typed {
+                None => printer.card(&format!("\n{AGAIN}\n")),
+                Some(Typed::AskedFor(_)) => printer.card("\n"),
+                _ => {}
             }
             if matches!(typed, Some(Typed::End | Typed::Left)) {
                 // What follows begins a row of its own.
                 printer.card("\n");
             }
             printer.close_card();
-            if let Some(typed) = typed {
-                return typed;
+            match typed {
+                Some(Typed::AskedFor(by)) => printer.warning(&wording::hand_over_asked(&by, true)),
+                Some(typed) => return typed,
+                None => {}
             }
         }
+    }
+
+    /// Waits until somebody asks to go on with the session elsewhere.
+    async fn asked_for(&self) -> String {
+        let mut events = self.session.handle.subscribe();
+        while let Some(event) = events.recv().await {
+            if let SessionEvent::Turn(TurnEvent::HandOverAsked { by }) = event {
+                return by;
+            }
+        }
+        std::future::pending().await
     }
 
     /// Does what a line wants; false when that is to leave.
@@ -447,6 +467,8 @@ enum Typed {
     Line(String),
     /// Nothing more will.
     End,
+    /// Nothing: somebody wants to go on with the session elsewhere.
+    AskedFor(String),
     /// The person, or the system, wants it to end.
     Left,
 }

@@ -28,7 +28,7 @@ pub(crate) use folders::{name_of_users, name_of_workspaces, unusable_command};
 mod tests;
 
 /// The commands that front ends have themselves, at the terminal and in editors. One that a user wrote has another name than these.
-pub const BUILT_IN: [&str; 33] = [
+pub const BUILT_IN: [&str; 34] = [
     "agents",
     "approvals",
     "clear",
@@ -39,6 +39,7 @@ pub const BUILT_IN: [&str; 33] = [
     "export",
     "extensions",
     "fork",
+    "handover",
     "help",
     "hooks",
     "init",

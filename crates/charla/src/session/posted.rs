@@ -1,5 +1,7 @@
 //! Takes what other processes of the user ask of a session that runs here.
 
+use std::time::Duration;
+
 use charla_core::session::{Clients, EARLIER_ANSWER, NOBODY, SESSION, SessionHandle};
 use charla_proto::{Command, MAX_POST, Mailbox, Phase, Posted, Refusal, Reply, Request};
 use futures_util::StreamExt;
@@ -9,6 +11,8 @@ const RESERVED: [&str; 3] = [NOBODY, SESSION, EARLIER_ANSWER];
 
 /// How many requests are worked on at once; further ones wait.
 const AT_ONCE: usize = 32;
+/// How long somebody who wants the session waits for what is said to that.
+const HAND_OVER: Duration = Duration::from_secs(20);
 
 /// Takes requests as long as it runs, from when somebody is there: a session that nobody attends has no questions,
 /// and needs no socket.
@@ -41,7 +45,13 @@ pub(super) async fn ask(request: Request, session: &SessionHandle) -> Reply {
     {
         return Reply::Refused(Refusal::Busy);
     }
-    session.request(request).await
+    let is_hand_over = request.command == Command::HandOver;
+    let asking = session.request(request);
+    match is_hand_over {
+        // No answer within this is none yet.
+        true => tokio::time::timeout(HAND_OVER, asking).await.unwrap_or(Reply::Done),
+        false => asking.await,
+    }
 }
 
 fn is_for_between_turns(command: &Command) -> bool {

@@ -79,6 +79,39 @@ fn whoever_is_at_a_terminal_is_told_that_a_server_wants_the_session_and_lets_go_
 }
 
 #[test]
+fn who_asks_for_a_session_hears_what_is_said_at_the_terminal_that_has_it() {
+    let server = server(Script::new(["Hello."]));
+    let place = Place::with_server(&server);
+    let mut terminal = Terminal::start(&place, &[]);
+    terminal.wait_for("›");
+    terminal.say("/handover no");
+    terminal.wait_for("nobody asks for the session");
+    terminal.say("hi");
+    terminal.wait_for("Hello.");
+    let served = Served::start(&place);
+    let session = served.get("/sessions").json()["sessions"][0]["session"].as_str().unwrap().to_owned();
+    let take = || served.post(&format!("/sessions/{session}/take"), &json!({}));
+    for (said, came) in [("/handover no", "kept"), ("/handover", "running")] {
+        assert_eq!(take().json()["state"], "asked");
+        terminal.wait_for("/handover no keeps it here");
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| {
+                let mut answered = take().json();
+                while answered["state"] == "asked" {
+                    answered = take().json();
+                }
+                answered
+            });
+            terminal.say(said);
+            let answered = waits.join().unwrap();
+            assert!(answered["kind"] == came || answered["state"] == came, "{said}: {answered}");
+        });
+    }
+    assert_eq!(terminal.finish().code, Some(0));
+    assert_eq!(served.get(&format!("/sessions/{session}")).json()["state"], "running");
+}
+
+#[test]
 fn leaving_stops_nothing_and_a_command_of_ones_own_runs_where_the_tools_do() {
     let server = server(Script::new([Reply::new().text("It goes on").stall()]));
     let place = Place::with_server(&server);

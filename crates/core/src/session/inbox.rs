@@ -8,6 +8,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 
 use super::Subscription;
 use super::client_calls::Finished;
+use super::handing_over::HandOver;
 use super::host::BoundModel;
 use crate::hooks::EndReason;
 
@@ -54,6 +55,8 @@ pub(super) struct Inbox {
     pub(super) sender: mpsc::WeakSender<Message>,
     /// Requests for the time between turns.
     pub(super) later: VecDeque<Asked>,
+    /// Who wants to go on with the session elsewhere.
+    pub(super) hand_over: HandOver,
     clients: Clients,
     seen: watch::Receiver<usize>,
     closed: bool,
@@ -74,6 +77,7 @@ impl Inbox {
             messages,
             sender: weak,
             later: VecDeque::new(),
+            hand_over: HandOver::default(),
             clients,
             seen,
             closed: false,

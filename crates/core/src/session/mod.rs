@@ -18,6 +18,7 @@ mod compaction;
 mod ending;
 mod follow;
 pub mod fork;
+mod handing_over;
 mod hook_messages;
 mod hooking;
 mod host;

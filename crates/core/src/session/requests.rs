@@ -98,13 +98,12 @@ impl Requests<'_> {
                 Reply::Done
             }
             Command::HandOver => {
-                let message = format!(
-                    "{} asks to go on with this session elsewhere: leave it here, and it is free",
-                    one_line(&by)
-                );
-                self.0.ledger.show(TurnEvent::Notice { message });
-                Reply::Done
+                if self.0.inbox.hand_over.ask(&by, reply) {
+                    self.0.ledger.show(TurnEvent::HandOverAsked { by: one_line(&by) });
+                }
+                return Ok(Signal::Nothing);
             }
+            Command::Keep => self.0.inbox.hand_over.keep(),
             // The rest changes what a running turn stands on: it waits for the turn's end.
             command => {
                 self.0.inbox.later.push_back(Asked { request: Request { by, command }, reply });

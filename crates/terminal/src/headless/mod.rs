@@ -301,6 +301,10 @@ impl View {
                 self.renderer.make_way(&mut self.printer)?;
                 self.printer.warning(message);
             }
+            TurnEvent::HandOverAsked { by } => {
+                self.renderer.make_way(&mut self.printer)?;
+                self.printer.warning(&wording::hand_over_asked(by, self.in_conversation));
+            }
             TurnEvent::PromptJoined { by, content, .. } if by != charla_core::session::SESSION => {
                 self.renderer.make_way(&mut self.printer)?;
                 self.printer.note(&format!("{by} says: {content}"));

@@ -15,7 +15,7 @@ use charla_proto::{ApprovalMode, Command, RevertSelection};
 use super::Reason;
 use super::first_run::Set;
 use super::help;
-use super::link::Closing;
+use super::link::{Closing, Link};
 use super::news::{Asked, News};
 use super::setup::first_message;
 use super::state::{App, OPENING, Standing};
@@ -159,7 +159,27 @@ impl App {
                 self.break_off();
                 self.go_to(Begin::New);
             }
+            Slash::HandOver => self.hand_over(&rest),
             Slash::Quit => self.leave(Reason::Left),
+        }
+    }
+
+    /// Leaves the session to whoever asks for it, or says no to them.
+    fn hand_over(&mut self, answer: &str) {
+        match commands::hands_over(answer) {
+            Ok(true) if !self.link().is_some_and(Link::runs_here) => {
+                self.transcript
+                    .tell(Role::Warning, "the session does not run here: there is nothing to hand over");
+            }
+            Ok(true) => {
+                if self.activity.is_busy() && self.questions.is_empty() {
+                    self.transcript
+                        .tell(Role::Dim, "left once the turn is over; Ctrl-C twice leaves at once");
+                }
+                self.leave_by(Closing { stops: false, waits: true, ..Closing::exit() }, Reason::Left);
+            }
+            Ok(false) => self.ask(Command::Keep, "keeping it here"),
+            Err(problem) => self.transcript.tell(Role::Warning, &problem),
         }
     }
 
@@ -372,7 +392,7 @@ impl App {
         let hands_over = self.person.reloading.is_some();
         match std::mem::replace(&mut self.standing, Standing::Opening) {
             Standing::Attached(link) => {
-                link.close(Closing { stops, reason, hands_over });
+                link.close(Closing { stops, reason, hands_over, waits: hands_over });
                 self.activity.progress(Some(OPENING.to_owned()), Instant::now());
                 self.standing = Standing::Changing(Box::new(request));
             }

@@ -4,7 +4,6 @@ use std::time::Instant;
 
 use charla::models::Prices;
 use charla::{Begin, Failure, OpenRequest, OpenedSession};
-use charla_core::hooks::EndReason;
 use charla_proto::{Command, Refusal, Reply, SessionSnapshot};
 use charla_terminal::wording;
 
@@ -131,7 +130,7 @@ impl App {
         if matches!(self.standing, Standing::Leaving(_)) {
             let link =
                 Link::new(session, &self.base.charla, &self.base.options.rule_files, self.base.tell.clone());
-            link.close(Closing { stops: false, reason: EndReason::Exit, hands_over: false });
+            link.close(Closing::exit());
             return;
         }
         self.person.background = None;

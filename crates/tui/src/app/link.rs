@@ -40,6 +40,15 @@ pub struct Closing {
     pub reason: EndReason,
     /// What runs in the background goes on.
     pub hands_over: bool,
+    /// However long its turn, hooks and servers take, they are waited for: only then can it be opened by another.
+    pub waits: bool,
+}
+
+impl Closing {
+    /// The application leaves.
+    pub fn exit() -> Self {
+        Self { stops: false, reason: EndReason::Exit, hands_over: false, waits: false }
+    }
 }
 
 /// Opens a session, with what ran in the background when it was closed; [`News::Opened`] tells what came of it.
@@ -115,6 +124,11 @@ impl Link {
         self.session.is_open
     }
 
+    /// Whether this process has it.
+    pub fn runs_here(&self) -> bool {
+        self.session.runs_here()
+    }
+
     /// The session itself.
     pub fn handle(&self) -> &SessionHandle {
         &self.session.handle
@@ -164,15 +178,14 @@ impl Link {
 
     /// Closes the session; [`News::Closed`] tells when that is done.
     pub fn close(mut self, closing: Closing) {
-        let Closing { stops, reason, hands_over } = closing;
+        let Closing { stops, reason, hands_over, waits } = closing;
         let tell = self.tell.clone();
         tokio::spawn(async move {
             if stops && self.session.runs_here() {
                 self.session.handle.send(Command::Cancel { target: CancelTarget::Turn }, ME).await;
             }
             let background = if hands_over { self.session.hand_over() } else { None };
-            // One that is to go on must have ended, however long its hooks and servers take: only then can it be opened.
-            let grace = if hands_over { Duration::MAX } else { GRACE };
+            let grace = if waits { Duration::MAX } else { GRACE };
             let _ = tokio::time::timeout(grace, self.session.close_for(reason)).await;
             self.session.remove_unused().await;
             let _ = tell.send(News::Closed(background));

@@ -8,7 +8,6 @@ use charla::models::Prices;
 use charla::session::{PromptHistory, git_branch};
 use charla::settings::Settings;
 use charla::{Charla, Failure, FirstRun, OpenRequest, RunOptions, SessionSource, Wall};
-use charla_core::hooks::EndReason;
 use charla_proto::{ApprovalAnswered, Fact, SessionEvent};
 use charla_terminal::grants;
 use tokio::sync::mpsc::UnboundedSender;
@@ -355,10 +354,15 @@ impl App {
 
     /// Leaves: the session is closed first.
     pub(super) fn leave(&mut self, reason: Reason) {
+        let stops = self.activity.is_busy() && self.questions.is_empty();
+        self.leave_by(Closing { stops, ..Closing::exit() }, reason);
+    }
+
+    /// The same, with the session closed like this.
+    pub(super) fn leave_by(&mut self, closing: Closing, reason: Reason) {
         match std::mem::replace(&mut self.standing, Standing::Opening) {
             Standing::Attached(link) => {
-                let stops = self.activity.is_busy() && self.questions.is_empty();
-                link.close(Closing { stops, reason: EndReason::Exit, hands_over: false });
+                link.close(closing);
                 self.activity.stopping();
                 self.standing = Standing::Leaving(reason);
             }

@@ -4,7 +4,7 @@ use charla::Failure;
 use charla::session::init_prompt;
 use charla_proto::{ApprovalMode, BoxFuture, Command, RevertSelection};
 
-use super::{Errand, Found, Slash, help, parse, unknown_mode};
+use super::{Errand, Found, Slash, hands_over, help, parse, unknown_mode};
 
 /// What a command is line by line.
 pub enum Linear {
@@ -47,6 +47,11 @@ pub fn linear(line: &str, errand: Errand, mode: ApprovalMode, window: Option<u32
     let rest = rest.to_owned();
     match slash {
         Slash::Quit => Linear::Leave,
+        Slash::HandOver => match hands_over(&rest) {
+            Ok(true) => Linear::Leave,
+            Ok(false) => Linear::Ask(Command::Keep),
+            Err(problem) => Linear::Tell(vec![problem]),
+        },
         Slash::Compress => Linear::Ask(Command::Compress),
         Slash::Uncompress => Linear::Ask(Command::Restore),
         Slash::Undo => Linear::Ask(Command::Undo(RevertSelection::default())),

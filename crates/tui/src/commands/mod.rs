@@ -81,6 +81,8 @@ pub enum Slash {
     Thoughts,
     /// A new session.
     Clear,
+    /// Whether somebody elsewhere may go on with this session.
+    HandOver,
     /// The end.
     Quit,
 }
@@ -123,7 +125,7 @@ const fn row(name: &'static str, slash: Slash, takes: &'static str, help: &'stat
 }
 
 /// Every command.
-const TABLE: [Row; 29] = [
+const TABLE: [Row; 30] = [
     row("help", Slash::Help, "", "what there is"),
     row("model", Slash::Model, "[NAME]", "choose which model answers"),
     row("mode", Slash::Mode, "[MODE]", "choose what runs without asking: plan, default, auto_edit, yolo"),
@@ -183,6 +185,12 @@ const TABLE: [Row; 29] = [
     ),
     row("thoughts", Slash::Thoughts, "", "show thoughts in full, or no longer"),
     Row { name: "clear", also: &["new"], slash: Slash::Clear, takes: "", help: "begin a new session" },
+    row(
+        "handover",
+        Slash::HandOver,
+        "[no]",
+        "let whoever asks go on with this session elsewhere, and leave; or keep it here",
+    ),
     Row { name: "quit", also: &["exit"], slash: Slash::Quit, takes: "", help: "leave" },
 ];
 
@@ -202,6 +210,17 @@ pub fn parse(line: &str) -> Result<(Slash, &str), String> {
                 "there is no command /{name}{}",
                 meant.unwrap_or_else(|| "; /help lists them".to_owned())
             ))
+        }
+    }
+}
+
+/// What is said to whoever asks for the session; an error in words where that is no answer.
+pub fn hands_over(answer: &str) -> Result<bool, String> {
+    match answer {
+        "" | "yes" => Ok(true),
+        "no" => Ok(false),
+        _ => {
+            Err("/handover leaves the session to whoever asks for it, /handover no keeps it here".to_owned())
         }
     }
 }

@@ -5,7 +5,7 @@ use charla_proto::{
     Citation, CompressionTrigger, Content, Fact, ModelSwitch, PartKind, RevertedFile, TurnEvent, own_parts,
 };
 use charla_terminal::hooks::hook_message;
-use charla_terminal::{compression, grants};
+use charla_terminal::{compression, grants, wording};
 
 use crate::text::{Emphasis, Line, Role};
 
@@ -134,6 +134,7 @@ pub fn in_passing(event: &TurnEvent, columns: usize) -> Vec<Line> {
             Some(message) => (Role::Dim, behind_margin(&hook_message(message))),
             None => return Vec::new(),
         },
+        TurnEvent::HandOverAsked { by } => (Role::Warning, wording::hand_over_asked(by, true)),
         TurnEvent::Notice { message } => (Role::Warning, format!("warning: {message}")),
         TurnEvent::ChatCompressed(report) => match report.trigger {
             CompressionTrigger::Auto => (Role::Dim, compression::in_passing(report)),

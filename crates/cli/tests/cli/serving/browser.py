@@ -256,6 +256,16 @@ def changes_of_turns_are_undone(page, link, folder):
     assert (read("old.txt"), read("new.txt")) == ("After.\n", "Mine.\n")
 
 
+def comes_here(page):
+    """Waits until the session that is shown runs in the server."""
+    for _ in range(PATIENCE // 100):
+        state = page.evaluate("fetch('/api/v1/sessions/' + location.hash.slice(1)).then((answer) => answer.json())")["state"]
+        if state == "running":
+            return
+        page.wait_for_timeout(100)
+    raise AssertionError(state)
+
+
 def a_session_of_a_terminal_is_asked_for(page, link, _):
     sign_in(page, link)
     page.locator("#sessions a").click()
@@ -269,8 +279,24 @@ def a_session_of_a_terminal_is_asked_for(page, link, _):
     expect(page.locator("#log .message.model").last).to_contain_text("Written.")
     expect(page.locator("#take")).to_be_hidden()
     expect(page.locator("#badge")).to_be_hidden()
-    state = page.evaluate("fetch('/api/v1/sessions/' + location.hash.slice(1)).then((answer) => answer.json())")["state"]
-    assert state == "running", state
+    comes_here(page)
+
+
+def a_session_is_kept_and_handed_over(page, link, _):
+    sign_in(page, link)
+    page.locator("#sessions a").click()
+    expect(page.locator("#badge")).to_have_text("open in a terminal")
+    page.click("#take")
+    expect(page.locator("#take")).to_have_text("asked there …")
+    have("/handover no")
+    expect(page.locator("#trouble")).to_contain_text("keeps it there")
+    expect(page.locator("#take")).to_have_text("Go on here")
+    page.click("#take")
+    have("/handover")
+    comes_here(page)
+    expect(page.locator("#take")).to_be_hidden()
+    expect(page.locator("#badge")).to_be_hidden()
+    expect(page.locator("#trouble")).to_be_hidden()
 
 
 def an_address_leads_nowhere_else(page, link, _):
@@ -327,6 +353,8 @@ def the_inbox_answers_across_sessions(page, link, _):
     expect(page.locator("#inbox-count")).to_have_text("2")
     page.click("#inbox-open")
     expect(page.locator("#inbox .card")).to_have_count(2)
+    expect(page.locator("#title")).to_have_text("Questions")
+    expect(page.locator("#mode")).to_be_hidden()
     page.locator("#inbox .card [data-answer=yes]").first.click()
     expect(page.locator("#inbox .card")).to_have_count(1)
     page.locator("#inbox .card [data-answer=yes]").first.click()
@@ -779,6 +807,9 @@ def an_answer_is_read_as_it_is_written(page, link, _):
     sign_in(page, link)
     prompt(page, "go")
     expect(page.locator("#log .message.model").last).to_contain_text("run ‹U+202E›exe.txt‹U+202C› now")
+    sides = page.locator("#log td").evaluate_all("(cells) => cells.map((cell) => getComputedStyle(cell).textAlign)")
+    assert sides == ["left", "right"], sides
+    expect(page.locator("#log pre .keyword")).to_have_text(["let"])
     prompt(page, "write it again")
     expect(page.locator("#log .card")).to_contain_text("No change")
 

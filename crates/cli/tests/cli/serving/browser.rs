@@ -189,6 +189,24 @@ fn a_session_that_a_terminal_has_open_is_asked_for_and_goes_on_here_once_it_is_l
 }
 
 #[test]
+fn what_is_said_at_a_terminal_to_who_asks_for_its_session_is_told_on_the_page() {
+    let server = server(Script::new(["Hello."]));
+    let place = place(&server).settings(r#"{"model": {"name": "openai/gpt-test"}}"#);
+    let mut terminal = Terminal::start(&place, &["--screen-reader"]);
+    terminal.wait_for("> ");
+    terminal.type_in("hi\n");
+    terminal.wait_for("Hello.");
+    terminal.wait_for("> ");
+    let mut served = Served::start(&place);
+    drive_with("a_session_is_kept_and_handed_over", &place, &mut served, |said| {
+        terminal.wait_for("/handover no keeps it here");
+        terminal.type_in(&format!("{said}\n"));
+    });
+    let (code, shown) = terminal.finish();
+    assert_eq!(code, Some(0), "{shown}");
+}
+
+#[test]
 fn a_session_in_an_address_leads_to_that_session_alone() {
     browse("an_address_leads_nowhere_else", Script::new(["unused"]));
 }
@@ -285,7 +303,8 @@ fn nothing_hides_in_a_question() {
 
 #[test]
 fn an_answer_is_read_as_it_is_written_and_a_change_of_nothing_is_told() {
-    let server = server(Script::new(["run \u{202e}exe.txt\u{202c} now".into(), write("a.txt")]));
+    let table = "run \u{202e}exe.txt\u{202c} now\n\n| name | size |\n|---|---:|\n| a | 1 |\n\n```rust\nlet a = env::var(b);\n```\n";
+    let server = server(Script::new([table.into(), write("a.txt")]));
     let place =
         place(&server).settings(r#"{"model": {"name": "openai/gpt-test"}}"#).file("a.txt", "Hello.\n");
     let mut served = Served::start(&place);

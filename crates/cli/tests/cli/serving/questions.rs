@@ -108,6 +108,41 @@ fn a_session_of_a_terminal_is_shown_as_in_use_and_its_question_is_answered_here(
 }
 
 #[test]
+fn a_session_whose_terminal_is_gone_is_taken_and_its_turn_goes_on_here() {
+    let server = server(Script::new([write("a.txt"), "Written.".into()]));
+    let place = place(&server);
+    let mut terminal = Terminal::start(&place, &["-m", "openai/gpt-test", "-p", "go"]);
+    terminal.wait_for("n REASON no, go on? ");
+    let served = Served::start(&place);
+    let question = served.questions(1).remove(0);
+    let session = question["session"].as_str().unwrap().to_owned();
+    let take = || served.post(&format!("/sessions/{session}/take"), &json!({}));
+    let asked = take();
+    assert_eq!((asked.status, &asked.json()["state"]), (200, &json!("asked")), "{}", asked.text());
+    std::thread::scope(|scope| {
+        let waits = scope.spawn(|| {
+            let mut answered = take();
+            while answered.json()["state"] == "asked" {
+                answered = take();
+            }
+            answered
+        });
+        terminal.kill();
+        let taken = waits.join().unwrap();
+        assert_eq!((taken.status, &taken.json()["state"]), (200, &json!("running")), "{}", taken.text());
+    });
+    let waiting = served.questions(1).remove(0);
+    assert_eq!((id(&waiting), &waiting["state"]), (id(&question), &json!("running")));
+    let mut events = served.events(&session, 0);
+    let answered = served.post(&format!("/approvals/{}", id(&question)), &json!({"outcome": "proceed_once"}));
+    assert_eq!(answered.status, 200, "{}", answered.text());
+    assert_eq!(events.until("turn_ended").last().unwrap().data["end"], "finished");
+    assert_eq!(place.read("a.txt").as_deref(), Some("Hello.\n"));
+    let again = served.post(&format!("/sessions/{session}/commands"), &json!({"command": "hand_over"}));
+    assert_eq!((again.status, &again.json()["kind"]), (409, &json!("nothing")), "{}", again.text());
+}
+
+#[test]
 fn a_question_outlives_a_server_that_is_killed_and_its_turn_goes_on_with_the_answer() {
     let server = server(Script::new([write("a.txt"), "Written.".into()]));
     let place = place(&server);
