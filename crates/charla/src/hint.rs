@@ -94,6 +94,16 @@ pub enum Hint {
     TakeKeys,
     /// Go on with this session.
     ResumeSession(String),
+    /// Have the server listen at another address.
+    ListenElsewhere,
+    /// Give the server a certificate, or have something in front that encrypts.
+    EncryptServer,
+    /// Give all nodes the same key.
+    ShareKey,
+    /// Give the proxy a secret to show, or have it on another machine.
+    GiveProxySecret,
+    /// Keep the token of a server, or hand it in.
+    KeepServerToken,
 }
 
 /// The ways to a provider's key.

@@ -1,6 +1,6 @@
 //! What can go wrong with a server.
 
-use charla::{Failure, FailureKind};
+use charla::{Failure, FailureKind, Hint};
 use charla_proto::{LlmErrorKind, Refusal, Reply};
 use serde::Deserialize;
 
@@ -72,7 +72,7 @@ impl ClientError {
 impl From<ClientError> for Failure {
     fn from(error: ClientError) -> Self {
         let message = error.to_string();
-        let (kind, hint) = match error {
+        let (kind, hint): (_, Option<Hint>) = match error {
             ClientError::Refused(problem) => {
                 let kind = match problem.status {
                     401 | 403 => FailureKind::Auth,
@@ -81,15 +81,13 @@ impl From<ClientError> for Failure {
                     _ => FailureKind::Input,
                 };
                 let hint = match problem.status {
-                    401 => {
-                        Some("CHARLA_TOKEN, or `charla auth set server:URL`, holds the server's token".into())
-                    }
-                    _ => problem.hint,
+                    401 => Some(Hint::KeepServerToken),
+                    _ => problem.hint.map(Hint::Text),
                 };
                 (kind, hint)
             }
             ClientError::Unreachable { .. } => {
-                (FailureKind::Model(LlmErrorKind::Network), Some("is the server running there?".to_owned()))
+                (FailureKind::Model(LlmErrorKind::Network), Some("is the server running there?".into()))
             }
             _ => (FailureKind::System, None),
         };

@@ -69,7 +69,7 @@ impl Names {
         };
         let detail = format!("this server is not called `{host}`");
         Err(Problem::new(StatusCode::MISDIRECTED_REQUEST, "unknown_host", detail)
-            .with_hint("start it with --origin URL for each address it is reached at"))
+            .with_hint("whoever runs the server names each address that it is reached at as an origin of it"))
     }
 
     /// Whether this is a name of ours.

@@ -48,7 +48,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use charla::{Charla, Environment, Failure, FailureKind};
+use charla::{Charla, Environment, Failure, FailureKind, Hint};
 use charla_core::CancellationToken;
 use charla_store::Database;
 use tokio::net::TcpListener;
@@ -124,7 +124,7 @@ impl Server {
         let charla = with_database(charla, database.as_ref())?;
         let failed = |error: std::io::Error| {
             Failure::system(format!("cannot listen at {}: {error}", options.listen))
-                .with_hint("--listen 127.0.0.1:0 takes any free port")
+                .with_hint(Hint::ListenElsewhere)
         };
         let listener = TcpListener::bind(options.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
@@ -240,7 +240,7 @@ fn no_home() -> Failure {
 fn must_not_be_imitable(proxy: Option<&Proxy>, book: &Book) -> Result<(), Failure> {
     let why = "the trusted proxy names users and has an address of this machine, as the commands of users with a network have";
     match proxy.is_some_and(|proxy| proxy.is_imitable(book)) {
-        true => Err(Failure::config(why).with_hint(access::HOW_TO_TELL_APART)),
+        true => Err(Failure::config(why).with_hint(Hint::GiveProxySecret)),
         false => Ok(()),
     }
 }
@@ -270,10 +270,7 @@ fn seal(shared: &SharedDatabase, folder: &Path) -> Result<Seal, Failure> {
 
 /// The token of programs, the same at every node.
 async fn shared_token(shelf: Option<&Shelf>, folder: &Path) -> Result<Secret, Failure> {
-    let failed = |error: ShelfError| {
-        Failure::system(error.to_string())
-            .with_hint("give this node the key file of the others: --key-file FILE, or their `server/key`")
-    };
+    let failed = |error: ShelfError| Failure::system(error.to_string()).with_hint(Hint::ShareKey);
     let unkept = |error| Failure::system(format!("cannot keep a token in {}: {error}", folder.display()));
     if let Some(shelf) = shelf {
         shelf.sync_server(folder).await.map_err(failed)?;
@@ -303,12 +300,11 @@ fn check(options: &ServeOptions) -> Result<(), Failure> {
         let address = options.listen;
         return Err(Failure::new(
             FailureKind::Input,
-            format!("{address} can be reached from other machines, and what is sent there would not be encrypted"),
+            format!(
+                "{address} can be reached from other machines, and what is sent there would not be encrypted"
+            ),
         )
-        .with_hint(
-            "give it a certificate (--tls-cert and --tls-key), listen at 127.0.0.1 behind a proxy with TLS (and name its address \
-             with --origin), or say --plain-http",
-        ));
+        .with_hint(Hint::EncryptServer));
     }
     match options.origins.iter().find(|origin| !is_origin(origin)) {
         Some(origin) => Err(Failure::input(format!("`{origin}` is no origin"))

@@ -2,9 +2,22 @@
 
 use crate::source::{modules_of, strings};
 
-/// The crates below every front end.
-const LIBRARIES: [&str; 10] =
-    ["proto", "schema", "core", "providers", "sandbox", "tools", "mcp", "store", "local", "charla"];
+/// The crates that know no terminal.
+const LIBRARIES: [&str; 13] = [
+    "proto",
+    "schema",
+    "core",
+    "providers",
+    "sandbox",
+    "tools",
+    "mcp",
+    "store",
+    "local",
+    "charla",
+    "server",
+    "client",
+    "acp",
+];
 
 /// Sentences that may name a flag, by their file and their beginning: it is not one of ours.
 const OTHERS: [(&str, &str); 1] = [

@@ -19,7 +19,7 @@ const CAME_FROM: &str = "x-forwarded-for";
 
 /// What to do about a proxy that others can speak for.
 pub(crate) const HOW_TO_TELL_APART: &str =
-    "give the proxy something to show (--proxy-secret FILE), or have it on another machine";
+    "whoever runs the server gives the proxy a secret to show, or has it on another machine";
 
 /// A proxy that is believed. From any other address its headers mean nothing.
 #[derive(Clone, Debug, PartialEq, Eq)]

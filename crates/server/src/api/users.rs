@@ -75,7 +75,8 @@ fn given(call: &Call, folder: &Path) -> Result<PathBuf, Problem> {
         false => {
             let hint = match people.workspaces() {
                 Some(root) => format!("give a folder in {}", root.display()),
-                None => "start the server with --workspaces FOLDER, or let its own user do this".to_owned(),
+                None => "whoever runs the server sets a folder aside for workspaces, or does this themselves"
+                    .to_owned(),
             };
             Err(Problem::forbidden("this folder is not yours to give").with_hint(hint))
         }
