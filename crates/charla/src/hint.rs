@@ -194,6 +194,13 @@ impl fmt::Display for Hint {
             Hint::AddServerThere => "add the server in the folder it is for",
             Hint::TakeKeys => "have keys and secrets taken over, too",
             Hint::ResumeSession(id) => return write!(f, "resume the session {id}"),
+            Hint::ListenElsewhere => "have it listen at another address; port 0 is any free one",
+            Hint::EncryptServer => {
+                "give it a certificate, have it listen on this machine behind a proxy that encrypts, or let it send in clear"
+            }
+            Hint::ShareKey => "give this node the key file of the others",
+            Hint::GiveProxySecret => "give the proxy a secret to show, or have it on another machine",
+            Hint::KeepServerToken => "hand in the server's token, or keep it",
         };
         f.write_str(words)
     }

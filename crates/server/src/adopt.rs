@@ -1,12 +1,13 @@
 //! Sessions of nodes that have died: whoever lives goes on with them.
 
 use std::collections::HashMap;
+use std::pin::pin;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use charla::session::Sessions;
 use charla_proto::{Command, Fact, Record};
-use futures_util::{StreamExt, stream};
+use futures_util::{Stream, StreamExt, TryStreamExt, stream};
 use tokio::task::JoinHandle;
 
 use crate::accounts::{OWNER, Role};
@@ -92,14 +93,18 @@ async fn adopt(user: Arc<User>) {
 }
 
 /// Whether somebody here began the turn that was left, or went on with it: one that came from elsewhere waits for that.
-fn was_begun_here(records: &[Record]) -> bool {
-    let begins = |fact: &Fact| matches!(fact, Fact::TurnStarted(_) | Fact::TurnResumed(_));
-    let foreign = match records.first().map(|record| &record.fact) {
-        Some(Fact::SessionStarted(started)) => started.imported_up_to,
-        _ => None,
-    };
-    let decides = records.iter().rev().find(|it| begins(&it.fact) || matches!(it.fact, Fact::Imported(_)));
-    decides.is_none_or(|record| begins(&record.fact) && foreign < Some(record.seq))
+async fn was_begun_here<E>(records: impl Stream<Item = Result<Record, E>>) -> Result<bool, E> {
+    let (mut records, mut foreign, mut is_ours) = (pin!(records), None, true);
+    while let Some(record) = records.try_next().await? {
+        match &record.fact {
+            Fact::SessionStarted(started) => foreign = started.imported_up_to,
+            // The last of these decides.
+            Fact::TurnStarted(_) | Fact::TurnResumed(_) => is_ours = foreign < Some(record.seq),
+            Fact::Imported(_) => is_ours = false,
+            _ => {}
+        }
+    }
+    Ok(is_ours)
 }
 
 /// Goes on with a turn that was left: its questions are asked again under their ids, tools that ran are reported as
@@ -111,7 +116,7 @@ async fn adopt_one(hub: &Arc<Hub>, sessions: &Sessions, id: String) -> (String, 
         if left.turn.is_none() && left.queue.is_empty() {
             return Ok(sessions.free(&id).await?);
         }
-        if !was_begun_here(&sessions.records_after(&id, 0).await?) {
+        if !was_begun_here(sessions.stream_after(&id, 0)).await? {
             return Ok(sessions.free(&id).await?);
         }
         is_new = hub.admit(&id, &Command::Continue).await?;
@@ -137,18 +142,19 @@ mod tests {
 
     use super::*;
 
-    #[test]
-    fn a_turn_from_elsewhere_waits_until_somebody_here_lets_it_go_on() {
+    #[tokio::test]
+    async fn a_turn_from_elsewhere_waits_until_somebody_here_lets_it_go_on() {
         let resumed = || Fact::TurnResumed(TurnResumed { turn: 1, somebody: true });
         let imported = || Fact::Imported(Imported { from: "a laptop".to_owned() });
-        let begun = |facts: Vec<Fact>| {
-            let records: Vec<Record> =
-                (1..).zip(facts).map(|(seq, fact)| Record::new(seq, 0, fact)).collect();
-            was_begun_here(&records)
-        };
-        assert!(begun(vec![resumed()]));
-        assert!(!begun(vec![resumed(), imported()]));
-        assert!(begun(vec![resumed(), imported(), resumed()]));
-        assert!(!begun(vec![resumed(), imported(), resumed(), imported()]));
+        for (facts, is_ours) in [
+            (vec![], true),
+            (vec![resumed()], true),
+            (vec![resumed(), imported()], false),
+            (vec![resumed(), imported(), resumed()], true),
+            (vec![resumed(), imported(), resumed(), imported()], false),
+        ] {
+            let records = (1..).zip(facts).map(|(seq, fact)| Ok::<_, ()>(Record::new(seq, 0, fact)));
+            assert_eq!(was_begun_here(stream::iter(records)).await, Ok(is_ours));
+        }
     }
 }

@@ -116,10 +116,43 @@ impl Call {
 
     /// The body as JSON.
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Problem> {
-        serde_json::from_slice(&self.body)
-            .map_err(|error| Problem::bad_request(format!("the body is not what is wanted here: {error}")))
+        let read = serde_json::from_slice(&self.body).or_else(|error| whole_numbers(&self.body).ok_or(error));
+        read.map_err(|error| Problem::bad_request(format!("the body is not what is wanted here: {error}")))
     }
 }
+
+/// How large a body may be that is read once more.
+const READ_AGAIN: usize = 1024 * 1024;
+
+/// A body whose whole numbers are written with a point, as `7.0`: in JSON they are the same.
+fn whole_numbers<T: DeserializeOwned>(body: &[u8]) -> Option<T> {
+    if body.len() > READ_AGAIN {
+        return None;
+    }
+    let mut value: Value = serde_json::from_slice(body).ok()?;
+    shorten(&mut value).then(|| serde_json::from_value(value).ok())?
+}
+
+/// Writes such numbers without their point; whether there were any.
+fn shorten(value: &mut Value) -> bool {
+    match value {
+        Value::Number(number) => {
+            let whole = number.as_f64().filter(|it| number.is_f64() && it.fract() == 0.0 && it.abs() < EXACT);
+            if let Some(whole) = whole {
+                #[expect(clippy::cast_possible_truncation, reason = "it is whole, and exact up to here")]
+                let whole = whole as i64;
+                *value = whole.into();
+            }
+            whole.is_some()
+        }
+        Value::Array(items) => items.iter_mut().fold(false, |any, item| shorten(item) || any),
+        Value::Object(fields) => fields.values_mut().fold(false, |any, field| shorten(field) || any),
+        _ => false,
+    }
+}
+
+/// Whole numbers below this are what they are written as.
+const EXACT: f64 = 9_007_199_254_740_992.0;
 
 /// JSON as an answer.
 pub(crate) fn json(status: StatusCode, value: &impl Serialize) -> Result<Response, Problem> {

@@ -6,6 +6,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 
+use charla_proto::{Content, Part, PartKind};
 use serde::Deserializer as _;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -92,6 +93,7 @@ const COMMANDS: &[Kind] = &[
     kind("revoke", &["approval"], &[]),
     kind("refresh", &[], &[]),
     kind("hand_over", &[], &[]),
+    kind("keep", &[], &[]),
 ];
 
 const OUTCOMES: &[Kind] = &[
@@ -167,6 +169,29 @@ pub(crate) fn must_be_known(schema: &str, body: &[u8]) -> Result<(), Problem> {
     }
 }
 
+/// An error where what somebody says has more than a prompt has: words and files. The types that read it keep what they do not know for
+/// journals of other versions, and what a model and its tools say has no place in it.
+pub(crate) fn must_be_a_prompt(content: &Content) -> Result<(), Problem> {
+    let is_plain = |part: &Part| {
+        let is_known = match &part.kind {
+            PartKind::Text(_) => true,
+            PartKind::InlineData(blob) => blob.extra.is_empty(),
+            PartKind::FileData(file) => file.extra.is_empty(),
+            _ => false,
+        };
+        is_known && part.extra.is_empty() && !part.thought && part.thought_signature.is_none()
+    };
+    let Content { parts, origin, extra, .. } = content;
+    match origin.is_none() && extra.is_empty() && parts.iter().all(is_plain) {
+        true => Ok(()),
+        false => {
+            let detail =
+                "a prompt has `role` and `parts`, and a part one of `text`, `inlineData` and `fileData`";
+            Err(Problem::bad_request(detail).with_hint("nothing was done; docs/protocol.md has its fields"))
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use charla_proto::{Command, Outcome};
@@ -208,6 +233,42 @@ mod tests {
             let command = json!({"command": "answer", "approval": "a:4", "outcome": kind.name});
             assert!(is_known("Command", &command));
         }
+    }
+
+    #[test]
+    fn a_prompt_has_words_and_files_and_nothing_else() {
+        let is_prompt = |content: Value| {
+            let content: Content = serde_json::from_value(content).unwrap();
+            must_be_a_prompt(&content).is_ok()
+        };
+        let media = json!({"mimeType": "image/png", "data": "AAAA"});
+        for part in [
+            json!({"text": "hi"}),
+            json!({"inlineData": media}),
+            json!({"fileData": {"fileUri": "https://x.example/a.png"}}),
+        ] {
+            assert!(is_prompt(json!({"role": "user", "parts": [part]})), "{part}");
+            for (name, value) in
+                [("more", json!(1)), ("thought", json!(true)), ("thoughtSignature", json!("x"))]
+            {
+                let mut other = part.clone();
+                other[name] = value;
+                assert!(!is_prompt(json!({"parts": [{"text": "hi"}, other]})), "{name} in {part}");
+            }
+        }
+        for part in [
+            json!({}),
+            json!({"txt": "hi"}),
+            json!({"inlineData": {"mimeType": "image/png", "data": "AAAA", "name": "x"}}),
+            json!({"functionCall": {"name": "x", "args": {}}}),
+            json!({"functionResponse": {"name": "x", "response": {}}}),
+        ] {
+            assert!(!is_prompt(json!({"parts": [part]})), "{part}");
+        }
+        assert!(!is_prompt(json!({"parts": [], "delivery": "join"})));
+        assert!(!is_prompt(
+            json!({"parts": [], "origin": {"provider": "p", "wire": "gemini", "model": "m"}})
+        ));
     }
 
     #[test]

@@ -18,15 +18,16 @@ use charla::session::{Arrival, SessionBundle, SessionError, Sessions};
 use charla::trust::TrustDemand;
 use charla::{Charla, Environment, Notice, OpenRequest};
 use charla_proto::{
-    CancelTarget, Command, Fact, Phase, PostError, Refusal, Reply, Request, SessionEvent, SessionSnapshot,
-    SessionSummary,
+    CancelTarget, Command, Fact, Phase, PostError, Record, Refusal, Reply, Request, SessionEvent,
+    SessionSnapshot, SessionSummary,
 };
+use futures_util::{Stream, StreamExt};
 use http::StatusCode;
 use serde::Serialize;
 use tokio::sync::watch;
 
 use crate::meter::{BUDGET, Counting, Meter, Window, untold};
-use crate::problem::{IN_USE, Problem};
+use crate::problem::{IN_USE, NO_REPLY, Problem};
 use crate::shelf::Kept;
 use before::Before;
 pub(crate) use opening::NewSession;
@@ -302,6 +303,7 @@ impl Hub {
         self.before.must_have_ended(id).await?;
         for _ in 0..TRIES {
             let reply = match self.running(id) {
+                Some(_) if request.command == Command::HandOver => return Err(runs_here()),
                 Some(running) => {
                     running.touch();
                     let Request { by, command } = request.clone();
@@ -338,10 +340,25 @@ impl Hub {
             let detail = format!("node {node} has the session open, and takes every request from here");
             return Err(Problem::new(StatusCode::CONFLICT, IN_USE, detail));
         }
-        match self.post(id, request).await? {
-            Some(Reply::Refused(refusal)) => Err(Problem::refused(refusal)),
-            Some(_) => Ok(false),
-            None => self.resume(id, Need::Room).await.map(|_| true),
+        match self.post(id, request).await {
+            Ok(Some(Reply::Refused(refusal))) => return Err(Problem::refused(refusal)),
+            Ok(Some(_)) => return Ok(false),
+            // Whoever had it may have ended while they were asked.
+            Err(problem) if problem.kind == NO_REPLY => {}
+            not_open => drop(not_open?),
+        }
+        match self.resume(id, Need::Room).await {
+            Ok(running) => {
+                if running.session.is_open {
+                    // Refused where there is nothing left to spend: the turn stays as it was left.
+                    let go_on = Request { by: request.by.clone(), command: Command::Continue };
+                    let _ = self.request(id, go_on).await;
+                }
+                Ok(true)
+            }
+            // It is being left at this moment.
+            Err(problem) if problem.kind == IN_USE => Ok(false),
+            Err(problem) => Err(problem),
         }
     }
 
@@ -355,7 +372,7 @@ impl Hub {
             Err(error @ PostError::TooLarge(_)) => {
                 Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", error.to_string()))
             }
-            Err(error) => Err(Problem::new(StatusCode::BAD_GATEWAY, "no_reply", error.to_string())),
+            Err(error) => Err(Problem::new(StatusCode::BAD_GATEWAY, NO_REPLY, error.to_string())),
         }
     }
 
@@ -384,15 +401,27 @@ impl Hub {
         }
     }
 
-    /// Everything of a session, to keep it elsewhere. Refused while it is busy, or in another process.
-    pub(crate) async fn bundle(&self, id: &str) -> Result<SessionBundle, Problem> {
+    /// Every record of a session as they are read, to keep it elsewhere. Refused while it is busy, or in another process. Where nobody has
+    /// it open, nobody writes it until the last was taken.
+    pub(crate) async fn records(
+        &self,
+        id: &str,
+    ) -> Result<impl Stream<Item = Result<Record, SessionError>> + Send + use<>, Problem> {
         self.summary(id).await?;
         self.must_rest(id).await?;
         let sessions = self.charla.sessions()?;
-        match self.running(id) {
-            Some(_) => Ok(sessions.bundle(id).await?),
-            None => Ok(sessions.hold(id).await?.0),
-        }
+        let (held, last) = match self.running(id) {
+            Some(running) => {
+                (None, running.session.handle.snapshot().await.map(|(snapshot, _)| snapshot.seq))
+            }
+            None => (Some(sessions.held(id).await?), None),
+        };
+        let is_meant = move |record: &Result<Record, SessionError>| {
+            let _ = &held;
+            let seq = record.as_ref().map_or(0, |record| record.seq);
+            std::future::ready(last.is_none_or(|last| seq <= last))
+        };
+        Ok(sessions.stream_after(id, 0).take_while(is_meant))
     }
 
     /// Keeps a session that comes from elsewhere, under another id where one is given.
@@ -452,6 +481,11 @@ impl Hub {
         let running = self.all_running();
         futures_util::future::join_all(running.iter().map(|running| running.session.close())).await;
     }
+}
+
+fn runs_here() -> Problem {
+    let why = "the session runs in the server: nobody need hand it over".to_owned();
+    Problem::refused(Refusal::Nothing { why })
 }
 
 fn over() -> Problem {

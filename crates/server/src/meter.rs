@@ -173,7 +173,7 @@ impl Meter {
 pub(crate) async fn untold(charla: &Charla, session: &str, record: &Record) -> Vec<Spent> {
     let Fact::CallEnded(ended) = &record.fact else { return Vec::new() };
     match charla.sessions() {
-        Ok(sessions) => window::untold(&sessions.agent_records(session, ended).await),
+        Ok(sessions) => window::untold(sessions.agent_records(session, ended)).await,
         Err(_) => Vec::new(),
     }
 }

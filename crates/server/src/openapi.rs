@@ -5,7 +5,7 @@ mod protocol;
 use axum::routing::MethodFilter;
 use serde_json::{Map, Value, json};
 
-use crate::routes::{BASE, Does, ROUTES, Route};
+use crate::routes::{BASE, Does, ParameterForm, ROUTES, Route};
 
 /// The whole document.
 pub(crate) fn document() -> Value {
@@ -49,8 +49,12 @@ fn operation(route: &Route) -> Value {
         .map(|name| json!({ "name": name, "in": "path", "required": true, "schema": { "type": "string" } }))
         .collect();
     parameters.extend(route.query.iter().map(|parameter| {
-        let kind = if parameter.is_number { "integer" } else { "string" };
-        json!({ "name": parameter.name, "in": "query", "description": parameter.about, "schema": { "type": kind } })
+        let schema = match parameter.form {
+            ParameterForm::Text => json!({ "type": "string" }),
+            ParameterForm::Number => protocol::number(),
+            ParameterForm::Folder => json!({ "type": "string", "pattern": "^/" }),
+        };
+        json!({ "name": parameter.name, "in": "query", "description": parameter.about, "schema": schema })
     }));
     if matches!(route.does, Does::Acts(_) | Does::Tells(_)) {
         parameters.push(json!({
@@ -150,12 +154,12 @@ fn schemas() -> Value {
         "Problem": { "type": "object", "required": ["status", "kind", "detail"], "properties": { "status": { "type": "integer" }, "kind": text, "detail": text, "hint": text, "reply": { "type": "object", "description": "What the session said" } } },
         "Records": list("records"),
         "Session": { "type": "object", "required": ["session", "state"], "properties": { "session": text, "title": text, "model": text, "state": { "enum": ["running", "in_use", "stored"] }, "turn_open": { "type": "boolean" }, "waiting": { "type": "integer" } } },
-        "SessionBundle": { "type": "object", "required": ["records"], "properties": { "records": { "type": "array", "items": { "type": "object" }, "description": "All records, in order: docs/journal.md" } } },
+        "SessionBundle": { "type": "object", "required": ["records"], "additionalProperties": false, "properties": { "records": { "type": "array", "minItems": 1, "items": { "type": "object" }, "description": "All records, in order: docs/journal.md" } } },
         "Sessions": list("sessions"),
         "Settings": list("settings"),
         "SignIn": { "anyOf": [
-            { "type": "object", "required": ["code"], "properties": { "code": text } },
-            { "type": "object", "required": ["name", "password"], "properties": { "name": text, "password": text } },
+            { "type": "object", "required": ["code"], "additionalProperties": false, "properties": { "code": text } },
+            { "type": "object", "required": ["name", "password"], "additionalProperties": false, "properties": { "name": text, "password": text } },
         ] },
         "Snapshot": object("docs/protocol.md, Snapshot"),
         "Taken": { "type": "object", "required": ["state"], "properties": { "state": { "enum": ["running", "asked"] } } },
@@ -262,4 +266,41 @@ fn spent_by(name: &str, more: &[(&str, Value)]) -> Value {
 /// An object with a list of this name.
 fn list(name: &str) -> Value {
     json!({ "type": "object", "required": [name], "properties": { name: { "type": "array", "items": { "type": "object" } } } })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Objects whose fields nobody names beforehand: arguments of a tool's call, and records.
+    const FREE: [&str; 2] = ["args", "records"];
+
+    /// Where a form takes fields that it does not name.
+    fn open_places(schemas: &Value, form: &Value, path: &str, found: &mut Vec<String>) {
+        if let Some(name) = form["$ref"].as_str().and_then(|name| name.rsplit('/').next()) {
+            return open_places(schemas, &schemas[name], path, found);
+        }
+        for forms in ["oneOf", "anyOf"].iter().filter_map(|word| form[*word].as_array()) {
+            forms.iter().for_each(|form| open_places(schemas, form, path, found));
+        }
+        if form["items"].is_object() {
+            open_places(schemas, &form["items"], path, found);
+        }
+        let Some(properties) = form["properties"].as_object() else { return };
+        if form["additionalProperties"] != false {
+            found.push(path.to_owned());
+        }
+        for (name, form) in properties.iter().filter(|(name, _)| !FREE.contains(&name.as_str())) {
+            open_places(schemas, form, &format!("{path}.{name}"), found);
+        }
+    }
+
+    #[test]
+    fn no_body_has_fields_that_nobody_named() {
+        let (schemas, mut found) = (schemas(), Vec::new());
+        for name in ROUTES.iter().filter_map(|route| route.takes) {
+            open_places(&schemas, &reference(name), name, &mut found);
+        }
+        assert_eq!(found, Vec::<String>::new());
+    }
 }

@@ -1,5 +1,8 @@
 //! Records of a session, a page at a time: however long it is, little of it is in memory at once.
 
+use std::io;
+
+use bytes::Bytes;
 use charla::session::{SessionError, Sessions};
 use charla_proto::Record;
 use futures_util::{Stream, StreamExt};
@@ -7,6 +10,9 @@ use serde_json::value::{RawValue, to_raw_value};
 
 /// How many bytes a page has, but for its last record.
 const BYTES: usize = 4 * 1024 * 1024;
+
+/// How many records are sent at once, where so many are there already.
+const TOGETHER: usize = 64;
 
 /// Some records, as they are told.
 #[derive(Debug, Default)]
@@ -51,6 +57,21 @@ async fn gather(
         page.lines.push(Line { seq: record.seq, json });
     }
     Ok(page)
+}
+
+/// Records as a list in JSON is written of them, piece by piece; its brackets are the caller's.
+pub(crate) fn written(
+    records: impl Stream<Item = Result<Record, SessionError>>,
+) -> impl Stream<Item = io::Result<Bytes>> {
+    let texts = records.enumerate().map(|(number, record)| {
+        let mut text = if number == 0 { Vec::new() } else { vec![b','] };
+        serde_json::to_writer(&mut text, &record.map_err(io::Error::other)?)?;
+        Ok(text)
+    });
+    texts.ready_chunks(TOGETHER).map(|texts| {
+        let texts = texts.into_iter().collect::<io::Result<Vec<Vec<u8>>>>()?;
+        Ok(Bytes::from(texts.concat()))
+    })
 }
 
 #[cfg(test)]

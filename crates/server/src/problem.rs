@@ -11,6 +11,8 @@ use crate::accounts::AccountError;
 
 /// The kind of a problem with a session that another process has open.
 pub(crate) const IN_USE: &str = "in_use";
+/// The kind of a problem whose session was asked and did not answer.
+pub(crate) const NO_REPLY: &str = "no_reply";
 
 /// Why a request was not done.
 #[derive(Clone, Debug, Serialize)]
@@ -79,6 +81,7 @@ impl Problem {
             Refusal::Busy => (StatusCode::CONFLICT, "busy"),
             Refusal::Nothing { .. } => (StatusCode::CONFLICT, "nothing"),
             Refusal::Conflict { .. } => (StatusCode::CONFLICT, "conflict"),
+            Refusal::Kept => (StatusCode::CONFLICT, "kept"),
             Refusal::Ended => (StatusCode::CONFLICT, "ended"),
             _ => (StatusCode::UNPROCESSABLE_ENTITY, "failed"),
         };
@@ -114,10 +117,10 @@ impl From<Failure> for Problem {
                 .with_hint("go on there, end that process first, or go on in a copy (fork)");
         }
         let status = match failure.kind {
-            FailureKind::Input => StatusCode::BAD_REQUEST,
             FailureKind::Conflict | FailureKind::Untrusted | FailureKind::Limit => StatusCode::CONFLICT,
             FailureKind::Model(_) => StatusCode::BAD_GATEWAY,
-            FailureKind::Auth | FailureKind::AuthType | FailureKind::Config => {
+            // It is as the document describes it, and cannot be done.
+            FailureKind::Input | FailureKind::Auth | FailureKind::AuthType | FailureKind::Config => {
                 StatusCode::UNPROCESSABLE_ENTITY
             }
             _ => StatusCode::INTERNAL_SERVER_ERROR,
@@ -159,9 +162,8 @@ impl From<&AccountError> for Problem {
             AccountError::Unknown(_) => (StatusCode::NOT_FOUND, "not_found"),
             AccountError::Taken(_) | AccountError::Identity(_) => (StatusCode::CONFLICT, "taken"),
             AccountError::Workspace { .. } => (StatusCode::CONFLICT, "workspace"),
-            AccountError::Name(_) | AccountError::Reserved(_) | AccountError::Password(_) => {
-                (StatusCode::BAD_REQUEST, "bad_request")
-            }
+            AccountError::Name(_) | AccountError::Password(_) => (StatusCode::BAD_REQUEST, "bad_request"),
+            AccountError::Reserved(_) => (StatusCode::UNPROCESSABLE_ENTITY, "reserved"),
             AccountError::Budget(_) => return Self::spent(error.to_string()),
             AccountError::Asker => (StatusCode::UNAUTHORIZED, "unauthorized"),
             AccountError::Audit(_) => {

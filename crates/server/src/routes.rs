@@ -53,7 +53,16 @@ pub(crate) enum Does {
 pub(crate) struct Parameter {
     pub(crate) name: &'static str,
     pub(crate) about: &'static str,
-    pub(crate) is_number: bool,
+    pub(crate) form: ParameterForm,
+}
+
+/// What a parameter of a query may be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ParameterForm {
+    Text,
+    Number,
+    /// The whole path of a folder.
+    Folder,
 }
 
 /// One route.
@@ -78,21 +87,28 @@ pub(crate) struct Route {
 }
 
 const AFTER: Parameter =
-    Parameter { name: "after", about: "Only records after this number", is_number: true };
+    Parameter { name: "after", about: "Only records after this number", form: ParameterForm::Number };
 const SEARCH: Parameter = Parameter {
     name: "search",
     about: "Only sessions whose title, folder, model or id holds this",
-    is_number: false,
+    form: ParameterForm::Text,
 };
 const SESSION: Parameter =
-    Parameter { name: "session", about: "The session to follow, too", is_number: false };
-const STATE: Parameter = Parameter { name: "state", about: "Which attempt it was", is_number: false };
+    Parameter { name: "session", about: "The session to follow, too", form: ParameterForm::Text };
+const STATE: Parameter =
+    Parameter { name: "state", about: "Which attempt it was", form: ParameterForm::Text };
 const CODE: Parameter =
-    Parameter { name: "code", about: "What is exchanged for an identity", is_number: false };
-const SEQ: Parameter =
-    Parameter { name: "seq", about: "Only while this is the number of its last record", is_number: true };
-const WORKSPACE: Parameter =
-    Parameter { name: "workspace", about: "The folder; the server's own when left out", is_number: false };
+    Parameter { name: "code", about: "What is exchanged for an identity", form: ParameterForm::Text };
+const SEQ: Parameter = Parameter {
+    name: "seq",
+    about: "Only while this is the number of its last record",
+    form: ParameterForm::Number,
+};
+const WORKSPACE: Parameter = Parameter {
+    name: "workspace",
+    about: "The folder; the server's own when left out",
+    form: ParameterForm::Folder,
+};
 
 macro_rules! route {
     ($method:ident $path:literal, $name:literal, $about:literal, $access:expr, $session:expr, $query:expr, $takes:expr => $gives:literal, $does:ident($handle:path)) => {
@@ -204,4 +220,26 @@ pub(crate) fn router(app: &Arc<App>) -> Router {
 /// The address is known, and does something else.
 pub(crate) async fn wrong_method() -> Problem {
     Problem::new(StatusCode::METHOD_NOT_ALLOWED, "method", "this address does not take that method")
+}
+
+#[cfg(test)]
+mod tests {
+    use charla::session::SessionBundle;
+    use serde_json::json;
+
+    use super::*;
+
+    /// A session of such an id could not be named.
+    #[test]
+    fn no_session_is_brought_in_under_the_name_of_a_route() {
+        let below = |route: &Route| route.path.strip_prefix("/sessions/")?.split('/').next();
+        let words: Vec<&str> =
+            ROUTES.iter().filter_map(below).filter(|part| !part.starts_with('{')).collect();
+        assert!(!words.is_empty());
+        for word in words {
+            let first = json!({"seq": 1, "at": 0, "kind": "session_started", "version": 1, "session": word, "cwd": "/w", "model": "m"});
+            let bundle: SessionBundle = serde_json::from_value(json!({"records": [first]})).unwrap();
+            assert!(bundle.session().is_err(), "{word}");
+        }
+    }
 }

@@ -7,6 +7,7 @@
 use charla_core::session::import::{import, is_import_of};
 use charla_proto::{Fact, JOURNAL_VERSION, JournalError, Record};
 use charla_store::is_plain_id;
+use futures_util::{StreamExt, TryStreamExt};
 use serde::{Deserialize, Serialize};
 
 use super::error::SessionError;
@@ -82,8 +83,13 @@ impl SessionBundle {
 impl Sessions {
     /// Everything of a session, to keep it elsewhere; nothing is written to it meanwhile. Refused while somebody writes it.
     pub async fn hold(&self, id: &str) -> Result<(SessionBundle, HeldSession), SessionError> {
-        let held = HeldSession { _opened: self.own(id).await? };
+        let held = self.held(id).await?;
         Ok((self.bundle(id).await?, held))
+    }
+
+    /// The session, for nobody else to write meanwhile; refused while somebody does.
+    pub async fn held(&self, id: &str) -> Result<HeldSession, SessionError> {
+        Ok(HeldSession { _opened: self.own(id).await? })
     }
 
     /// Everything of a session as far as it is written now.
@@ -107,7 +113,9 @@ impl Sessions {
                 self.reads_as(id, &records).await.map(|()| Arrival::Kept)
             }
             Err(SessionError::Journal(JournalError::Exists(_))) => {
-                let kept = self.records(id).await?;
+                // One that is longer is another.
+                let most = bundle.records.len() + 2;
+                let kept: Vec<Record> = self.stream_after(id, 0).take(most).try_collect().await?;
                 match kept == bundle.records || is_import_of(&kept, &bundle.records) {
                     true => Ok(Arrival::Known),
                     false => Err(SessionError::Differs(id.to_owned())),
@@ -119,7 +127,13 @@ impl Sessions {
 
     /// A journal that is read otherwise than it was written would not end with the record that allows nothing: it does not stay.
     async fn reads_as(&self, id: &str, written: &[Record]) -> Result<(), SessionError> {
-        if self.records(id).await? == written {
+        let mut written = written.iter();
+        let mut read = self.stream_after(id, 0);
+        let mut is_same = true;
+        while let Some(record) = read.try_next().await? {
+            is_same &= written.next() == Some(&record);
+        }
+        if is_same && written.next().is_none() {
             return Ok(());
         }
         self.removed(&[id.to_owned()]).await?;
@@ -127,7 +141,10 @@ impl Sessions {
     }
 }
 
-/// True for what people say to mean another session: the latest one, or one by its place in a list.
+/// What stands for something else where a session is named: the latest one, and the place that sessions are sent to.
+const OTHER_WORDS: [&str; 2] = ["latest", "import"];
+
+/// True for what people and programs say to mean something else: such a word, or a session's place in a list.
 fn is_word_for_another(id: &str) -> bool {
-    id == "latest" || id.bytes().all(|byte| byte.is_ascii_digit())
+    OTHER_WORDS.contains(&id) || id.bytes().all(|byte| byte.is_ascii_digit())
 }

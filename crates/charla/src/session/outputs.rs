@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use charla_proto::{CallEnded, Fact, Record};
 use charla_store::is_plain_id;
+use futures_util::{Stream, StreamExt, stream};
 
 use super::agent_calls::{INVOKE_AGENT, child_id};
 use super::error::SessionError;
@@ -25,12 +26,11 @@ impl Sessions {
         self.output(session, name).await.map(Some)
     }
 
-    /// The records of the agent that worked for a call of the session; none where none did.
-    pub async fn agent_records(&self, id: &str, ended: &CallEnded) -> Vec<Record> {
-        match ended.response.name == INVOKE_AGENT {
-            true => self.records(&child_id(id, &ended.call)).await.unwrap_or_default(),
-            false => Vec::new(),
-        }
+    /// The records of the agent that worked for a call of the session, as far as they can be read; none where none did.
+    pub fn agent_records(&self, id: &str, ended: &CallEnded) -> impl Stream<Item = Record> + use<> {
+        let agent = (ended.response.name == INVOKE_AGENT).then(|| child_id(id, &ended.call));
+        let records = agent.map(|agent| self.stream_after(&agent, 0));
+        stream::iter(records).flatten().filter_map(async |record| record.ok())
     }
 }
 

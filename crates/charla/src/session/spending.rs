@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use charla_proto::{Fact, Record, UsageMetadata};
+use futures_util::TryStreamExt;
 
 use super::error::SessionError;
 use super::store::Sessions;
@@ -77,9 +78,11 @@ impl Spending {
 impl Sessions {
     /// What a session has cost, going on from what is known.
     pub async fn spending(&self, id: &str, known: Spending) -> Result<Spending, SessionError> {
-        let records = self.records_after(id, known.seq).await?;
+        let mut records = self.stream_after(id, known.seq);
         let mut spending = known;
-        records.iter().for_each(|record| spending.apply(record));
+        while let Some(record) = records.try_next().await? {
+            spending.apply(&record);
+        }
         Ok(spending)
     }
 }

@@ -16,7 +16,7 @@ use crate::problem::Problem;
 use crate::repeats::Answer;
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, deny_unknown_fields)]
 enum SignIn {
     Link { code: String },
     Password { name: String, password: String },

@@ -1,25 +1,44 @@
 //! Sessions on their way to this server, or from it.
 
-use axum::response::Response;
+use axum::body::Body;
+use axum::response::{IntoResponse, Response};
+use bytes::Bytes;
 use charla::session::{Arrival, SessionBundle};
-use http::StatusCode;
+use charla_proto::Record;
+use futures_util::{StreamExt, stream};
+use http::{HeaderValue, StatusCode, header};
+use serde::Deserialize;
 use serde_json::json;
 
 use super::{done, freeing};
-use crate::call::{self, Call};
+use crate::call::Call;
+use crate::pages;
 use crate::problem::Problem;
 use crate::repeats::Answer;
 
-/// The whole session, to keep it elsewhere.
+/// A session as it is sent.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Sent {
+    records: Vec<Record>,
+}
+
+/// The whole session, to keep it elsewhere: told as it is read, so that little of it is in memory at once. One that cannot be read to its
+/// end breaks off.
 pub(crate) async fn export(call: Call) -> Result<Response, Problem> {
     let id = call.part("id");
-    let _reading = call.app.limits.reads.acquire().await;
-    call::json(StatusCode::OK, &freeing(&call, id, || call.user.hub.bundle(id)).await?)
+    let records = freeing(&call, id, || call.user.hub.records(id)).await?;
+    let begin = stream::once(std::future::ready(Ok(Bytes::from_static(b"{\"records\":["))));
+    let end = stream::once(std::future::ready(Ok(Bytes::from_static(b"]}"))));
+    let body = Body::from_stream(begin.chain(pages::written(records)).chain(end));
+    let kind = HeaderValue::from_static("application/json");
+    Ok(([(header::CONTENT_TYPE, kind)], body).into_response())
 }
 
 /// Keeps a session that comes from elsewhere.
 pub(crate) async fn import(call: Call) -> Result<Answer, Problem> {
-    let bundle: SessionBundle = call.json()?;
+    let Sent { records } = call.json()?;
+    let bundle = SessionBundle { records };
     let named = bundle.session()?;
     let taking_in = async {
         // An id belongs to whoever has it.

@@ -60,6 +60,9 @@ fn holds(entry: &Entry, search: &str) -> bool {
 /// Begins a session.
 pub(crate) async fn create(call: Call) -> Result<Answer, Problem> {
     let Create { workspace, model, mode, prompt } = call.json()?;
+    if let Some(prompt) = &prompt {
+        forms::must_be_a_prompt(prompt)?;
+    }
     let workspace = workspace.map(|folder| call.user.hub.workspace(&folder)).transpose()?;
     let mode = mode.map(|mode| json!(mode));
     begin(&call, NewSession { workspace, model, mode, begin: Begin::New }, prompt).await
@@ -186,8 +189,10 @@ pub(crate) async fn follow(
 pub(crate) async fn command(call: Call) -> Result<Answer, Problem> {
     let command: Command = call.json()?;
     forms::must_be_known("Command", &call.body)?;
-    if let Command::Answer { outcome, .. } = &command {
-        must_be_brief(outcome, true)?;
+    match &command {
+        Command::Answer { outcome, .. } => must_be_brief(outcome, true)?,
+        Command::Prompt { content, .. } => forms::must_be_a_prompt(content)?,
+        _ => {}
     }
     let request = Request { by: call.user.name.clone(), command };
     done(StatusCode::OK, &call.owner.hub.request(call.part("id"), request).await?)

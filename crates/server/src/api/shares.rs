@@ -33,7 +33,7 @@ pub(crate) async fn share(call: Call) -> Result<Answer, Problem> {
         return Err(Problem::bad_request("a session is shared to `read` or to `approve`"));
     }
     if user == call.user.name {
-        return Err(Problem::bad_request("the session is yours already"));
+        return Err(Problem::new(StatusCode::CONFLICT, "conflict", "the session is yours already"));
     }
     let (session, owner) = (call.part("id").to_owned(), call.user.name.clone());
     call.change(move |book| {

@@ -9,8 +9,8 @@ use crate::call::Call;
 use crate::problem::Problem;
 use crate::repeats::Answer;
 
-/// Opens the session here. Where another process has it, whoever is there is asked to leave it, and nothing is taken from them: once they
-/// have, this is asked again.
+/// Opens the session here, and goes on with a turn that was left in it. Where another process has it, whoever is there is asked to leave
+/// it, and nothing is taken from them: who asks again waits a while for what they say. Their leaving it is a yes.
 pub(crate) async fn take(call: Call) -> Result<Answer, Problem> {
     let request = Request { by: call.user.name.clone(), command: Command::HandOver };
     let is_here = call.owner.hub.take(call.part("id"), &request).await?;

@@ -2,6 +2,7 @@
 //!
 //! Estimated from a session's records, and never less than what was sent: whoever stops each answer before its end pays for it.
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use charla::providers::tokens;
@@ -9,6 +10,7 @@ use charla_proto::{
     CallEnded, CallStatus, Command, Content, Fact, GenerateRequest, ModelContent, Part, PartKind, Record,
     Role, SessionSnapshot, Spent, TurnEnd, UsageMetadata,
 };
+use futures_util::{Stream, StreamExt};
 
 /// What a request has beside the conversation, until an answer tells: the instruction and the tools.
 const INSTRUCTION: u64 = 8_000;
@@ -102,13 +104,14 @@ impl Window {
 }
 
 /// What the answers of a whole session cost that nobody tells the price of, by who was asked.
-pub(super) fn untold(records: &[Record]) -> Vec<Spent> {
+pub(super) async fn untold(records: impl Stream<Item = Record>) -> Vec<Spent> {
     let (mut window, mut origin, mut spent) = (Window::empty(), None, Vec::new());
-    for record in records {
+    let mut records = pin!(records);
+    while let Some(record) = records.next().await {
         if let Fact::ModelContent(said) = &record.fact {
             origin = said.content.origin.clone().or(origin);
         }
-        spent.extend(window.take(record).map(|usage| Spent { origin: origin.clone(), usage }));
+        spent.extend(window.take(&record).map(|usage| Spent { origin: origin.clone(), usage }));
     }
     spent
 }

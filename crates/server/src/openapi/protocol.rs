@@ -36,19 +36,24 @@ fn texts() -> Value {
     json!({ "type": "array", "items": text() })
 }
 
-fn number() -> Value {
+pub(super) fn number() -> Value {
     json!({ "type": "integer", "minimum": 0, "maximum": 9_007_199_254_740_991_u64 })
 }
 
-/// What somebody says. More is kept as it came.
+/// What somebody says: words and files.
 fn content() -> Value {
-    let media = json!({ "type": "object", "required": ["mimeType", "data"], "properties": { "mimeType": text(), "data": { "type": "string", "contentEncoding": "base64" } } });
+    let data = json!({ "type": "string", "contentEncoding": "base64" });
+    let part = |name: &str, form: Value| json!({ "type": "object", "required": [name], "additionalProperties": false, "properties": { name: form } });
+    let media = json!({ "type": "object", "required": ["mimeType", "data"], "additionalProperties": false, "properties": { "mimeType": text(), "data": data } });
+    let file = json!({ "type": "object", "required": ["fileUri"], "additionalProperties": false, "properties": { "mimeType": text(), "fileUri": text() } });
+    let parts = [part("text", text()), part("inlineData", media), part("fileData", file)];
     json!({
         "type": "object",
         "required": ["parts"],
+        "additionalProperties": false,
         "properties": {
             "role": { "enum": ["user", "model"] },
-            "parts": { "type": "array", "items": { "type": "object", "properties": { "text": text(), "inlineData": media } } },
+            "parts": { "type": "array", "items": { "oneOf": parts } },
         },
         "examples": [{ "role": "user", "parts": [{ "text": "Which tests fail?" }] }],
     })
@@ -109,6 +114,7 @@ fn commands() -> Vec<(&'static str, Vec<FieldForm>)> {
         ("revoke", vec![("approval", Needed, text())]),
         ("refresh", vec![]),
         ("hand_over", vec![]),
+        ("keep", vec![]),
     ]
 }
 

@@ -4,7 +4,7 @@ pub(crate) mod shared;
 
 use std::collections::{HashMap, VecDeque};
 use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -177,13 +177,16 @@ impl Repeats {
         told.into_inner().ok_or_else(told_already)
     }
 
+    fn known(&self) -> MutexGuard<'_, HashMap<String, Known>> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     fn of(&self, user: &str, key: &str, request: Digest) -> Result<Arc<Came>, Problem> {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
-        known.entry(user.to_owned()).or_default().of(key, request)
+        self.known().entry(user.to_owned()).or_default().of(key, request)
     }
 
     fn free(&self, user: &str, key: &str, came: &Arc<Came>) {
-        let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.known();
         if let Some(of_user) = known.get_mut(user) {
             of_user.free(key, came);
             if of_user.order.is_empty() {

@@ -55,6 +55,13 @@ impl Served {
         self.address.clone()
     }
 
+    /// The most memory that it has had at once, in KiB.
+    pub fn most_memory(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+        line.split_whitespace().next().unwrap().parse().unwrap()
+    }
+
     pub fn signal(&self, signal: rustix::process::Signal) {
         rustix::process::kill_process(rustix::process::Pid::from_child(&self.child), signal).unwrap();
     }
@@ -239,6 +246,9 @@ impl Answer {
         let mut body = Vec::new();
         // A connection that is cut leaves what came until then.
         let _ = reader.read_to_end(&mut body);
+        let is_chunked =
+            headers.iter().any(|(name, value)| name == "transfer-encoding" && value == "chunked");
+        let body = if is_chunked { joined(&body) } else { body };
         Self { status, headers, body }
     }
 
@@ -255,6 +265,21 @@ impl Answer {
         serde_json::from_slice(&self.body)
             .unwrap_or_else(|error| panic!("{error}: {} {}", self.status, self.text()))
     }
+}
+
+/// A body that came in pieces, each behind a line with its length, as far as it came.
+fn joined(mut rest: &[u8]) -> Vec<u8> {
+    let mut body = Vec::new();
+    while let Some(end) = rest.windows(2).position(|two| two == b"\r\n") {
+        let length = usize::from_str_radix(std::str::from_utf8(&rest[..end]).unwrap(), 16).unwrap();
+        let piece = &rest[end + 2..];
+        body.extend_from_slice(&piece[..length.min(piece.len())]);
+        match piece.get(length + 2..) {
+            Some(after) if length > 0 => rest = after,
+            _ => break,
+        }
+    }
+    body
 }
 
 /// The status of an answer that may never end.

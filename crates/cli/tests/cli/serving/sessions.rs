@@ -1,7 +1,7 @@
 //! Sessions begun, followed, steered, forked, rewound and removed over HTTP.
 
 use charla_testkit::{Reply, Script};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::{Event, Served};
 use super::{place, write};
@@ -166,6 +166,85 @@ fn asked_to_end_it_ends_its_streams_and_sessions_and_leaves_questions_for_the_ne
     assert!(events.next().is_none(), "the stream has ended");
     let served = Served::at(&place, &address);
     assert_eq!(served.questions(1)[0]["state"], "stored");
+}
+
+#[test]
+fn a_prompt_with_what_it_has_no_field_for_begins_nothing() {
+    let server = server(Script::new(["Hello."]));
+    let place = place(&server);
+    let served = Served::start(&place);
+    let session = served.begin("hi");
+    served.events(&session, 0).until("turn_ended");
+    for content in [
+        json!({"parts": [{"text": "hi", "cache": true}]}),
+        json!({"parts": [{"text": "hi"}], "delivery": "after_turn"}),
+        json!({"parts": [{"functionResponse": {"name": "x", "response": {}}}]}),
+    ] {
+        let begun = served.post("/sessions", &json!({"prompt": content}));
+        let command = json!({"command": "prompt", "content": content});
+        let said = served.post(&format!("/sessions/{session}/commands"), &command);
+        assert_eq!((begun.status, said.status), (400, 400), "{content}");
+    }
+    let sessions = served.get("/sessions").json()["sessions"].as_array().unwrap().len();
+    assert_eq!((sessions, server.requests().len()), (1, 1));
+}
+
+/// A journal with this many answers of a megabyte, all of them summarized.
+fn very_long(journal: &str, answers: u64) -> String {
+    let records: Vec<Value> = journal.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let of = |kind: &str| records.iter().find(|record| record["kind"] == kind).unwrap().clone();
+    let (mut seq, mut text) = (1, format!("{}\n", records[0]));
+    let mut add = |mut record: Value, turn: u64| {
+        seq += 1;
+        (record["seq"], record["turn"]) = (json!(seq), json!(turn));
+        text.push_str(&format!("{record}\n"));
+        seq
+    };
+    let mut last = 0;
+    for turn in 1..=answers {
+        let mut answer = of("model_content");
+        answer["content"]["parts"] = json!([{"text": "x".repeat(1024 * 1024)}]);
+        add(of("turn_started"), turn);
+        last = add(answer, turn);
+        add(of("turn_ended"), turn);
+    }
+    let summary = json!({
+        "kind": "compressed", "at": records[0]["at"], "tokens": [1000, 10], "kept_from": last + 1,
+        "summary": {"role": "user", "parts": [{"text": "all of it"}]},
+        "acknowledgement": {"role": "model", "parts": [{"text": "I see."}]},
+    });
+    add(summary, answers);
+    text
+}
+
+#[test]
+fn a_very_long_session_is_read_counted_and_sent_without_taking_memory() {
+    const ANSWERS: u64 = 120;
+    let server = server(Script::new(["Hello."]));
+    let place = place(&server);
+    let served = Served::start(&place);
+    let session = served.begin("hello");
+    served.events(&session, 0).until("turn_ended");
+    let address = served.kill();
+    let path = place.home().join(format!("sessions/{session}.jsonl"));
+    let journal = very_long(&std::fs::read_to_string(&path).unwrap(), ANSWERS);
+    std::fs::write(&path, &journal).unwrap();
+    let served = Served::at(&place, &address);
+    assert_eq!(served.get("/sessions").status, 200);
+    let before = served.most_memory();
+    let usage = served.get("/usage").json();
+    let one = &usage["sessions"][0]["spent"];
+    assert!(one["inputTokens"].as_u64().unwrap() >= ANSWERS, "{usage}");
+    let snapshot = served.get(&format!("/sessions/{session}/snapshot"));
+    assert_eq!(snapshot.status, 200, "{}", snapshot.text());
+    assert!(snapshot.body.len() < 100_000, "what was summarized is not told");
+    let bundle = served.get(&format!("/sessions/{session}/bundle"));
+    assert_eq!(bundle.status, 200);
+    let told = bundle.json()["records"].as_array().unwrap().len();
+    assert_eq!(told, journal.lines().count());
+    let more = served.most_memory() - before;
+    assert!(more < 48 * 1024, "{more} KiB more for a journal of {} MB", journal.len() / 1_000_000);
+    assert_eq!(served.get(&format!("/sessions/{session}")).json()["state"], "stored", "it was let go of");
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! Users with accounts: what is theirs, and what stays out of their reach.
 
-use charla_testkit::{Reply, Script, Usage};
+use charla_testkit::{Otherwise, Reply, Script, Usage};
 use serde_json::{Value, json};
 
 use super::client::{Client, Served};
@@ -422,8 +422,10 @@ fn a_folder_that_leads_elsewhere_since_it_was_given_is_nobodys_workspace() {
 
 #[test]
 fn a_folder_that_is_exchanged_for_a_link_while_sessions_begin_in_it_opens_nothing() {
-    let team = Team::new(Script::new(["unused"]));
+    let team = Team::new(Script { otherwise: Otherwise::Repeat, ..Script::new(["unused"]) });
     let anna = team.add("anna", "member", json!({}));
+    let instruction = "what the server's own user wants";
+    std::fs::write(team.place.home().join("CHARLA.md"), instruction).unwrap();
     let folder = team.folder("anna");
     let (sub, other, aside) = (folder.join("sub"), folder.join("other"), folder.join("aside"));
     std::fs::create_dir_all(&sub).unwrap();
@@ -439,7 +441,8 @@ fn a_folder_that_is_exchanged_for_a_link_while_sessions_begin_in_it_opens_nothin
             }
         });
         for _ in 0..60 {
-            let begun = anna.post("/sessions", &json!({"workspace": sub, "mode": "yolo"}));
+            let prompt = json!({"parts": [{"text": "hi"}]});
+            let begun = anna.post("/sessions", &json!({"workspace": sub, "mode": "yolo", "prompt": prompt}));
             let Some(session) = begun.json()["session"].as_str().map(str::to_owned) else { continue };
             let line = format!("cat {}", team.place.home().join("server/token").display());
             let call = json!({"command": "run_tool", "name": "run_shell_command", "args": {"command": line}});
@@ -450,4 +453,7 @@ fn a_folder_that_is_exchanged_for_a_link_while_sessions_begin_in_it_opens_nothin
         }
         done.store(true, std::sync::atomic::Ordering::Relaxed);
     });
+    let told =
+        team.server.requests().into_iter().filter(|request| request.body.to_string().contains(instruction));
+    assert_eq!(told.count(), 0, "instructions of another folder were read");
 }
