@@ -62,7 +62,7 @@ struct Following {
     /// The last record that came.
     seen: u64,
     events: Option<EventStream>,
-    /// There was a connection, and it was lost.
+    /// There was a connection, and it was lost; or there was none when it was looked for first.
     was_cut: bool,
 }
 
@@ -114,7 +114,11 @@ impl Following {
                     self.tell(|say| say.warning(&error.to_string().into()));
                     return None;
                 }
-                Err(_) => tokio::time::sleep(pause).await,
+                Err(_) => {
+                    // Who was to be followed from the beginning on may have been started again meanwhile, too.
+                    self.was_cut = true;
+                    tokio::time::sleep(pause).await;
+                }
             }
             pause = (pause * 2).min(longest);
         }

@@ -145,8 +145,10 @@ fn shorten(value: &mut Value) -> bool {
             }
             whole.is_some()
         }
-        Value::Array(items) => items.iter_mut().fold(false, |any, item| shorten(item) || any),
-        Value::Object(fields) => fields.values_mut().fold(false, |any, field| shorten(field) || any),
+        Value::Array(items) => items.iter_mut().map(shorten).filter(|is_shorter| *is_shorter).count() > 0,
+        Value::Object(fields) => {
+            fields.values_mut().map(shorten).filter(|is_shorter| *is_shorter).count() > 0
+        }
         _ => false,
     }
 }

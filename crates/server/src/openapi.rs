@@ -51,7 +51,7 @@ fn operation(route: &Route) -> Value {
     parameters.extend(route.query.iter().map(|parameter| {
         let schema = match parameter.form {
             ParameterForm::Text => json!({ "type": "string" }),
-            ParameterForm::Number => protocol::number(),
+            ParameterForm::Number => json!({ "type": "integer", "minimum": 0, "maximum": u64::MAX }),
             ParameterForm::Folder => json!({ "type": "string", "pattern": "^/" }),
         };
         json!({ "name": parameter.name, "in": "query", "description": parameter.about, "schema": schema })

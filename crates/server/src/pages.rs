@@ -11,9 +11,6 @@ use serde_json::value::{RawValue, to_raw_value};
 /// How many bytes a page has, but for its last record.
 const BYTES: usize = 4 * 1024 * 1024;
 
-/// How many records are sent at once, where so many are there already.
-const TOGETHER: usize = 64;
-
 /// Some records, as they are told.
 #[derive(Debug, Default)]
 pub(crate) struct Page {
@@ -63,14 +60,10 @@ async fn gather(
 pub(crate) fn written(
     records: impl Stream<Item = Result<Record, SessionError>>,
 ) -> impl Stream<Item = io::Result<Bytes>> {
-    let texts = records.enumerate().map(|(number, record)| {
+    records.enumerate().map(|(number, record)| {
         let mut text = if number == 0 { Vec::new() } else { vec![b','] };
         serde_json::to_writer(&mut text, &record.map_err(io::Error::other)?)?;
-        Ok(text)
-    });
-    texts.ready_chunks(TOGETHER).map(|texts| {
-        let texts = texts.into_iter().collect::<io::Result<Vec<Vec<u8>>>>()?;
-        Ok(Bytes::from(texts.concat()))
+        Ok(Bytes::from(text))
     })
 }
 

@@ -112,6 +112,33 @@ fn who_asks_for_a_session_hears_what_is_said_at_the_terminal_that_has_it() {
 }
 
 #[test]
+fn a_turn_that_is_left_in_the_middle_for_who_asks_goes_on_at_the_server() {
+    let server = server(Script::new([Reply::new().text("It begins").stall(), "It ends.".into()]));
+    let place = Place::with_server(&server);
+    let mut terminal = Terminal::start(&place, &[]);
+    terminal.wait_for("›");
+    terminal.say("hi");
+    terminal.wait_for("It begins");
+    let served = Served::start(&place);
+    let session = served.get("/sessions").json()["sessions"][0]["session"].as_str().unwrap().to_owned();
+    let take = || served.post(&format!("/sessions/{session}/take"), &json!({})).json()["state"].clone();
+    assert_eq!(take(), "asked");
+    terminal.wait_for("/handover no keeps it here");
+    terminal.say("/handover");
+    terminal.wait_for("left once the turn is over");
+    assert_eq!(served.get(&format!("/sessions/{session}")).json()["state"], "in_use", "the turn runs there");
+    // Whoever does not want to wait for its end leaves at once.
+    terminal.press("\u{3}");
+    terminal.press("\u{3}");
+    terminal.finish();
+    while take() == "asked" {}
+    let ended = served.events(&session, 0).until("turn_ended");
+    assert_eq!(ended.last().unwrap().data["end"], "finished");
+    let said = served.get(&format!("/sessions/{session}/snapshot")).json()["contents"].to_string();
+    assert!(said.contains("It ends."), "{said}");
+}
+
+#[test]
 fn leaving_stops_nothing_and_a_command_of_ones_own_runs_where_the_tools_do() {
     let server = server(Script::new([Reply::new().text("It goes on").stall()]));
     let place = Place::with_server(&server);

@@ -1,5 +1,7 @@
 //! Sessions on their way to this server, or from it.
 
+use std::collections::HashMap;
+
 use axum::body::Body;
 use axum::response::{IntoResponse, Response};
 use bytes::Bytes;
@@ -8,6 +10,7 @@ use charla_proto::Record;
 use futures_util::{StreamExt, stream};
 use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
+use serde::de::IgnoredAny;
 use serde_json::json;
 
 use super::{done, freeing};
@@ -19,9 +22,12 @@ use crate::repeats::Answer;
 /// A session as it is sent.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Sent {
-    records: Vec<Record>,
+struct Sent<R> {
+    records: Vec<R>,
 }
+
+/// Fields of any names.
+type Fields = HashMap<String, IgnoredAny>;
 
 /// The whole session, to keep it elsewhere: told as it is read, so that little of it is in memory at once. One that cannot be read to its
 /// end breaks off.
@@ -37,7 +43,12 @@ pub(crate) async fn export(call: Call) -> Result<Response, Problem> {
 
 /// Keeps a session that comes from elsewhere.
 pub(crate) async fn import(call: Call) -> Result<Answer, Problem> {
-    let Sent { records } = call.json()?;
+    let Sent { records } =
+        call.json::<Sent<Record>>().map_err(|problem| match call.json::<Sent<Fields>>() {
+            // It is what the document describes, and what stands in it is no record.
+            Ok(_) => Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "input", problem.detail),
+            Err(problem) => problem,
+        })?;
     let bundle = SessionBundle { records };
     let named = bundle.session()?;
     let taking_in = async {

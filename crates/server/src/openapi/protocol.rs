@@ -36,7 +36,7 @@ fn texts() -> Value {
     json!({ "type": "array", "items": text() })
 }
 
-pub(super) fn number() -> Value {
+fn number() -> Value {
     json!({ "type": "integer", "minimum": 0, "maximum": 9_007_199_254_740_991_u64 })
 }
 
