@@ -11,6 +11,7 @@ use charla_proto::{Confinement, Effect, Plan, Word};
 
 use super::commands::{is_plainly_far, reads_input, runs_file, subcommand_at, trusted_name, writes_beyond};
 use super::guards::{delicate, discloses};
+use super::matching::SHELL;
 use super::{Scope, environment};
 
 /// Commands that a sandbox would only break: they act elsewhere, or as somebody else.
@@ -162,9 +163,11 @@ pub(super) fn rule(plan: &Plan, effect: Option<&Effect>, scope: &Scope) -> Optio
     };
     let workspace = scope.roots.first().map(|root| line("workspace", &root.to_string_lossy()));
     let confinement = plan.starts_processes().then(|| line("confinement", &reach(effect).to_string()));
+    // A rule about commands is about the tool that runs them.
+    let is_of_shell = plan.tool == SHELL && matches!(effect, Some(Effect::Exec { .. }));
+    let tool = if is_of_shell { String::new() } else { line("tool", &plan.tool) };
     Some(format!(
-        "[[rule]]\n{}{lines}{}{}decision = \"allow\"\n",
-        line("tool", &plan.tool),
+        "[[rule]]\n{tool}{lines}{}{}decision = \"allow\"\n",
         workspace.unwrap_or_default(),
         confinement.unwrap_or_default(),
     ))

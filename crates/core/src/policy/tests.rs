@@ -189,7 +189,7 @@ fn the_strictest_part_decides_and_the_verdict_names_what_is_missing() {
     assert_eq!(
         missing[0].always.as_deref(),
         Some(
-            "[[rule]]\ntool = \"run_shell_command\"\ncommand = \"cargo install x\"\ncwd = \".\"\nenvironment = []\n\
+            "[[rule]]\ncommand = \"cargo install x\"\ncwd = \".\"\nenvironment = []\n\
              workspace = \"/w\"\nconfinement = \"asked\"\ndecision = \"allow\"\n"
         )
     );

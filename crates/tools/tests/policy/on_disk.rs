@@ -337,6 +337,24 @@ fn a_version_is_not_asked_for_where_a_file_chooses_the_program() {
         std::fs::remove_file(clone.root.join(file)).unwrap();
         clone.expect(lines, ApprovalMode::Default, Decision::Allow);
     }
+    // A file that says nothing but a version chooses among what the user installed.
+    let queries = &["cargo --version", "cargo build --help", "rustc --print sysroot", "rustup show"][..];
+    for (text, expected) in [
+        ("[toolchain]\nchannel = \"1.80.1\"\ncomponents = [\"clippy\"]\n", Decision::Allow),
+        ("[toolchain]\nchannel = \"nightly-2026-01-01\"\n", Decision::Allow),
+        ("[toolchain]\npath = \"tc\"\n", Decision::Ask),
+        ("[toolchain]\nchannel = \"1.80.1\"\npath = \"tc\"\n", Decision::Ask),
+        ("[toolchain]\nchannel = \"../tc\"\n", Decision::Ask),
+        ("toolchain = { path = \"tc\" }\n", Decision::Ask),
+        ("toolchain.path = \"tc\"\nchannel = \"stable\"\n", Decision::Ask),
+    ] {
+        clone.write("rust-toolchain.toml", text);
+        clone.expect(queries, ApprovalMode::Default, expected);
+    }
+    std::fs::remove_file(clone.root.join("rust-toolchain.toml")).unwrap();
+    clone.write(".python-version", "3.12.1\n");
+    clone.write(".nvmrc", "v20\n");
+    clone.expect(&["python3 --version", "node -v"], ApprovalMode::Default, Decision::Allow);
     clone.write("package.json", "{\"name\": \"x\"}");
     clone.write("go.mod", "module x\n");
     clone.expect(&["node -v", "go version", "cargo --version"], ApprovalMode::Default, Decision::Allow);
