@@ -35,7 +35,9 @@ pub(crate) fn list(folder: &Path) -> io::Result<SessionList> {
             Err(reason) => listed.unreadable.push((session.to_owned(), reason)),
         }
     }
-    listed.sessions.sort_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.session.cmp(&a.session)));
+    listed
+        .sessions
+        .sort_unstable_by(|a, b| b.modified.cmp(&a.modified).then_with(|| b.session.cmp(&a.session)));
     Ok(listed)
 }
 
@@ -44,11 +46,12 @@ fn summary(session: &str, path: &Path, buffer: &mut Vec<u8>) -> Result<SessionSu
     let mut file = File::open(path).map_err(in_words)?;
     let metadata = file.metadata().map_err(in_words)?;
     buffer.clear();
-    file.by_ref().take(LOOK).read_to_end(buffer).map_err(in_words)?;
+    // No more than its length: reading on would only tell that nothing comes.
+    file.by_ref().take(LOOK.min(metadata.len())).read_to_end(buffer).map_err(in_words)?;
     let text = in_text(buffer);
     let text = text.strip_prefix('\u{FEFF}').unwrap_or(&text);
     let mut lines = text.lines();
-    let first = Record::from_json(lines.next().unwrap_or_default()).map_err(|error| error.to_string())?;
+    let first = Record::to_look_at(lines.next().unwrap_or_default()).map_err(|error| error.to_string())?;
     let Fact::SessionStarted(started) = first.fact else {
         return Err("the first record does not start a session".to_owned());
     };
@@ -131,7 +134,10 @@ fn in_text(bytes: &[u8]) -> Cow<'_, str> {
 
 /// The model that the last line tells which has one. Lines that are cut tell nothing.
 fn last_model(text: &str) -> Option<String> {
-    let telling = |line: &&str| line.contains("\"model_changed\"") || line.contains("\"model_content\"");
+    let telling = |line: &&str| match Glance::kind(line) {
+        Some(kind) => matches!(kind, "model_changed" | "model_content"),
+        None => line.contains("\"model_changed\"") || line.contains("\"model_content\""),
+    };
     text.lines().rev().filter(telling).find_map(|line| match Glance::of(line)? {
         Glance::Model(model) => Some(model),
         Glance::Prompt(_) => None,

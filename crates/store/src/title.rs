@@ -18,14 +18,11 @@ pub(crate) enum TurnStep {
 impl TurnStep {
     /// What a line of a journal tells; it may be cut behind its beginning.
     pub(crate) fn of_line(line: &str) -> Option<Self> {
-        if line.contains("\"turn_started\"") {
-            Some(TurnStep::Begins(title(line)))
-        } else if line.contains("\"model_content\"") {
-            Some(TurnStep::Answered)
-        } else if line.contains("\"turn_ended\"") {
-            Some(TurnStep::Ended { blocked: line.contains("\"hook_blocked\"") })
-        } else {
-            None
+        match Glance::kind(line).or_else(|| kind_within(line))? {
+            "turn_started" => Some(TurnStep::Begins(title(line))),
+            "model_content" => Some(TurnStep::Answered),
+            "turn_ended" => Some(TurnStep::Ended { blocked: line.contains("\"hook_blocked\"") }),
+            _ => None,
         }
     }
 
@@ -39,6 +36,16 @@ impl TurnStep {
             _ => None,
         }
     }
+}
+
+/// The kind that tells something of a turn, in a line that does not begin as this program writes it.
+fn kind_within(line: &str) -> Option<&'static str> {
+    let told = [
+        ("turn_started", "\"turn_started\""),
+        ("model_content", "\"model_content\""),
+        ("turn_ended", "\"turn_ended\""),
+    ];
+    told.into_iter().find(|(_, written)| line.contains(written)).map(|(kind, _)| kind)
 }
 
 /// Looks for the first prompt that hooks let through.

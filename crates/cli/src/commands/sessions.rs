@@ -1,5 +1,7 @@
 //! `charla sessions`: earlier conversations, listed, read, removed. Also `--list-sessions` and `--delete-session`.
 
+use std::collections::HashMap;
+
 use charla::models::Prices;
 use charla::session::{PruneRequest, SessionError, SessionStory, Sessions};
 use charla::{Charla, Failure};
@@ -46,10 +48,10 @@ pub fn run(args: SessionsArgs, charla: &Charla, printer: &mut Printer) -> Result
 /// Prints every session, the latest first.
 pub fn list(charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
     let (sessions, listed) = listed(charla, printer)?;
-    let numbers = sessions.in_order(&listed);
+    let numbers: HashMap<&str, usize> = sessions.in_order(&listed).into_iter().zip(1..).collect();
     for session in &listed {
         let here = if sessions.is_here(session) { "*" } else { " " };
-        let number = numbers.iter().position(|id| *id == session.session).map(|at| (at + 1).to_string());
+        let number = numbers.get(session.session.as_str()).map(usize::to_string);
         let here = format!("{here}{:<3}", number.unwrap_or_default());
         let fork = match (&session.started.agent, &session.started.parent) {
             (Some(agent), _) => format!("(agent {} of {}) ", agent.name, agent.session),

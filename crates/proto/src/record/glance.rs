@@ -1,5 +1,6 @@
 //! What a list of sessions tells of a record, read without the rest of it.
 
+use memchr::memmem;
 use serde::Deserialize;
 
 use crate::{Content, Origin};
@@ -27,8 +28,20 @@ struct Said {
 }
 
 impl Glance {
+    /// The kind of the record in a line that begins as this program writes it; it may be cut behind that.
+    pub fn kind(line: &str) -> Option<&str> {
+        let rest = behind_number(line, "{\"seq\":")?;
+        let rest = behind_number(rest, ",\"at\":")?;
+        rest.strip_prefix(",\"kind\":\"")?.split_once('"').map(|(kind, _)| kind)
+    }
+
     /// Reads one line; nothing where it is cut, or tells neither.
     pub fn of(line: &str) -> Option<Self> {
+        // Answers are long, and those of old journals do not say whose they are.
+        if Self::kind(line) == Some("model_content") && memmem::find(line.as_bytes(), b"\"origin\"").is_none()
+        {
+            return None;
+        }
         let line: Line = serde_json::from_str(line).ok()?;
         match line.kind {
             "model_changed" => line.model.map(Self::Model),
@@ -37,6 +50,11 @@ impl Glance {
             _ => None,
         }
     }
+}
+
+/// What is behind `name` and the number after it.
+fn behind_number<'a>(text: &'a str, name: &str) -> Option<&'a str> {
+    text.strip_prefix(name).map(|rest| rest.trim_start_matches(|c: char| c.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -58,5 +76,29 @@ mod tests {
         for nothing in [started, cut, r#"{"seq":1}"#, "", "[1]"] {
             assert_eq!(Glance::of(nothing), None, "{nothing}");
         }
+    }
+
+    #[test]
+    fn the_kind_is_read_from_a_head_as_it_is_written_and_from_no_other() {
+        for (line, kind) in [
+            (r#"{"seq":12,"at":1700000000000,"kind":"turn_ended","turn":1}"#, Some("turn_ended")),
+            (
+                r#"{"seq":12,"at":1,"kind":"model_content","turn":1,"content":{"parts":[{"te"#,
+                Some("model_content"),
+            ),
+            (r#"{"seq":12,"at":1,"kind":"model_con"#, None),
+            (r#"{"seq": 12, "at": 1, "kind": "turn_ended"}"#, None),
+            (r#"{"at":1,"seq":12,"kind":"turn_ended"}"#, None),
+            (r#"{"seq":1,"at":1,"content":{"kind":"turn_ended"}}"#, None),
+            ("", None),
+        ] {
+            assert_eq!(Glance::kind(line), kind, "{line}");
+        }
+    }
+
+    #[test]
+    fn an_answer_that_does_not_say_whose_it_is_tells_no_model() {
+        let said = r#"{"seq":3,"at":3,"kind":"model_content","turn":1,"content":{"role":"model","parts":[{"text":"x"}]}}"#;
+        assert_eq!(Glance::of(said), None);
     }
 }

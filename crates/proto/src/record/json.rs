@@ -37,17 +37,19 @@ pub(super) struct Flat<'a, T> {
 impl Record {
     /// Reads one line of a journal. Kinds and fields this version does not know are kept, not refused.
     pub fn from_json(line: &str) -> Result<Self, serde_json::Error> {
-        let mut json = serde_json::Deserializer::from_str(line);
-        let read = json.deserialize_map(InOrder)?;
-        json.end()?;
-        let mut record = match read {
-            Some(record) => record,
-            None => Self::in_any_order(line)?,
-        };
+        let mut record = Self::to_look_at(line)?;
         if loses(&record, line) {
             record.original = Some(line.into());
         }
         Ok(record)
+    }
+
+    /// Reads one line for whoever writes nothing: fields this version does not know are not kept.
+    pub fn to_look_at(line: &str) -> Result<Self, serde_json::Error> {
+        let mut json = serde_json::Deserializer::from_str(line);
+        let read = json.deserialize_map(InOrder)?;
+        json.end()?;
+        read.map_or_else(|| Self::in_any_order(line), Ok)
     }
 
     /// Reads a line that does not begin with the head, as only others write it: the head first, then all again.
