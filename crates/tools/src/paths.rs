@@ -170,7 +170,7 @@ impl ResolvedPath {
         if !self.inside {
             title.push_str(" (outside the workspace)");
         }
-        if looks_secret(&self.real) || looks_secret(&self.path) {
+        if looks_secret(&self.real) || (self.real != self.path && looks_secret(&self.path)) {
             title.push_str(" (may hold secrets)");
         }
         title

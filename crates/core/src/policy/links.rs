@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use charla_proto::{is_secret_of_home, looks_secret};
 
 use super::Scope;
-use super::paths::{lies_in, secret};
+use super::paths::{below, lies_in, secret};
 use super::protected::protected;
 
 /// A folder or file with a second name: a link, or a place that a variable moved elsewhere.
@@ -20,7 +20,7 @@ pub struct Link {
 
 impl Link {
     fn name_of(&self, path: &Path) -> Option<PathBuf> {
-        Some(under(&self.name, path.strip_prefix(&self.real).ok()?))
+        Some(under(&self.name, below(path, &self.real)?))
     }
 }
 
@@ -63,12 +63,12 @@ impl Scope {
     /// True for what is secret because it lies where it lies below the home. What was opened to be read is not, nor is a workspace
     /// that was opened in such a place.
     pub(super) fn is_secret_of_home(&self, path: &Path) -> bool {
-        let below = |name: &Path| {
-            let mut homes = self.homes().filter_map(|home| name.strip_prefix(home).ok());
+        let is_secret = |name: &Path| {
+            let mut homes = self.homes().filter_map(|home| below(name, home));
             homes.any(is_secret_of_home)
         };
-        let mut around = self.roots.iter().filter(|root| path.starts_with(root));
-        let is_opened = lies_in(&self.readable, path) || around.any(|root| below(root));
-        !is_opened && self.names(path).any(|name| below(&name))
+        let around = || self.roots.iter().filter(|root| below(path, root).is_some());
+        let is_opened = || lies_in(&self.readable, path) || around().any(|root| is_secret(root));
+        self.names(path).any(|name| is_secret(&name)) && !is_opened()
     }
 }

@@ -72,8 +72,24 @@ impl Scope {
 
 /// What goes up again lies in no folder: where that leads, only the disk knows.
 pub(super) fn lies_in(folders: &[PathBuf], path: &Path) -> bool {
-    let goes_up = path.components().any(|part| part == Component::ParentDir);
-    !goes_up && folders.iter().any(|folder| path.starts_with(folder))
+    let goes_up = || path.components().any(|part| part == Component::ParentDir);
+    folders.iter().any(|folder| below(path, folder).is_some()) && !goes_up()
+}
+
+/// What is below a folder, as `strip_prefix` tells it. Most paths that are asked about lie in none of the folders, and that can be
+/// seen without taking both apart.
+pub(super) fn below<'a>(path: &'a Path, folder: &Path) -> Option<&'a Path> {
+    let (bytes, beginning) = (path.as_os_str().as_encoded_bytes(), folder.as_os_str().as_encoded_bytes());
+    if !bytes.starts_with(beginning) && is_plain(bytes) && is_plain(beginning) {
+        return None;
+    }
+    path.strip_prefix(folder).ok()
+}
+
+/// True for a path that is written in only one way: nothing in it stands for nothing.
+fn is_plain(path: &[u8]) -> bool {
+    let empty = |part: &[u8]| part.starts_with(b"//") || part == b"/./";
+    cfg!(unix) && !path.windows(3).any(empty) && !path.ends_with(b"/") && !path.ends_with(b"/.")
 }
 
 /// Compares two patterns folder by folder, up to the end of the shorter one.
@@ -228,6 +244,14 @@ mod tests {
             [".env.example", "environment.rs", "process.env", "src/env.rs", "keyboard.rs", "pem", "README"]
         {
             assert!(secret(word).is_none(), "{word}");
+        }
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn what_is_below_a_folder_is_what_the_parts_of_both_say(path in "[a./]{0,9}", folder in "[a./]{0,7}") {
+            let (path, folder) = (Path::new(&path), Path::new(&folder));
+            proptest::prop_assert_eq!(below(path, folder), path.strip_prefix(folder).ok());
         }
     }
 

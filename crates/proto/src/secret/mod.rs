@@ -32,7 +32,11 @@ pub fn looks_secret(path: &Path) -> bool {
 /// agents keep theirs beside their keys.
 pub fn is_secret_of_home(below: &Path) -> bool {
     let is_text = below.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("md"));
-    !is_text && OF_HOME.iter().any(|entry| below.starts_with(entry))
+    let Some(first) = below.components().next() else { return false };
+    // Nearly every entry is left out by its beginning, which is compared in a fraction of the time.
+    let first = first.as_os_str().as_encoded_bytes();
+    let begins = |entry: &&&str| entry.as_bytes().starts_with(first);
+    !is_text && OF_HOME.iter().filter(begins).any(|entry| below.starts_with(entry))
 }
 
 /// True for a folder whose files may be secret by its name, not by their own: `.kube`, of which `config` is one.
@@ -72,9 +76,9 @@ fn names_secret(lower: &str) -> bool {
     let Some(name) = parts.last() else { return false };
     let held = |folders: &[&str]| {
         let folder = folders.last().copied().unwrap_or_default();
-        FOLDERS_BY_END.may_match(folder).any(|entry| ends_in(folders, entry))
+        FOLDERS_BY_END.may_match(folder).any(|entry| entry.ends(folders))
     };
-    (!is_public(name) && FILES_BY_END.may_match(name).any(|file| ends_in(&parts, file)))
+    (!is_public(name) && FILES_BY_END.may_match(name).any(|file| file.ends(&parts)))
         || (1..=parts.len()).filter_map(|end| parts.get(..end)).any(held)
         || version_control::is_kept(&parts)
 }
