@@ -118,6 +118,8 @@ impl Store {
         work: impl FnOnce(&Store) -> Result<T, JournalError> + Send + 'static,
     ) -> BoxFuture<'_, Result<T, JournalError>> {
         let store = self.clone();
+        // Boxed, what waits for the thread is compiled once for each kind of result, not for each work.
+        let work: Box<dyn FnOnce(&Store) -> Result<T, JournalError> + Send> = Box::new(work);
         Box::pin(async move {
             if store.syncs.is_alone() {
                 return work(&store);

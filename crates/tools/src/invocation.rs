@@ -80,9 +80,21 @@ pub(crate) async fn read_within(
     work: impl FnOnce(&StopSignal) -> Result<ToolOutput, ToolError> + Send + 'static,
 ) -> ToolOutput {
     let stop = StopSignal::after(limit);
-    let _guard = CancelOnDrop(stop.clone());
     let seen = stop.clone();
-    let task = tokio::task::spawn_blocking(move || work(&seen));
+    read_until(stop, limit, cancelled, Box::new(move || work(&seen))).await
+}
+
+/// Work on a thread where it may block. What runs it is compiled once for each kind of result, not for each work.
+type Blocking<T> = Box<dyn FnOnce() -> Result<T, ToolError> + Send>;
+
+async fn read_until(
+    stop: StopSignal,
+    limit: Duration,
+    cancelled: BoxFuture<'static, ()>,
+    work: Blocking<ToolOutput>,
+) -> ToolOutput {
+    let _guard = CancelOnDrop(stop);
+    let task = tokio::task::spawn_blocking(work);
     tokio::select! {
         done = task => flatten(done),
         () = cancelled => was_cancelled(),
@@ -103,14 +115,14 @@ pub(crate) fn was_cancelled() -> ToolOutput {
 pub(crate) async fn change(
     work: impl FnOnce() -> Result<ToolOutput, ToolError> + Send + 'static,
 ) -> ToolOutput {
-    flatten(tokio::task::spawn_blocking(work).await)
+    flatten(tokio::task::spawn_blocking(Box::new(work) as Blocking<ToolOutput>).await)
 }
 
 /// Runs the checks of a call on a thread where they may block.
 pub(crate) async fn check<T: Send + 'static>(
     work: impl FnOnce() -> Result<T, ToolError> + Send + 'static,
 ) -> Result<T, ToolError> {
-    tokio::task::spawn_blocking(work).await.unwrap_or_else(|_| Err(bug()))
+    tokio::task::spawn_blocking(Box::new(work) as Blocking<T>).await.unwrap_or_else(|_| Err(bug()))
 }
 
 fn flatten(done: Result<Result<ToolOutput, ToolError>, tokio::task::JoinError>) -> ToolOutput {

@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charla_proto::JournalError;
+use futures_util::FutureExt as _;
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{broadcast, oneshot, watch};
 use tokio_postgres::{Config, Row};
@@ -158,7 +159,8 @@ impl Database {
         &self,
         work: impl Future<Output = Result<T, E>> + Send + 'static,
     ) -> Result<T, E> {
-        let done = self.handle.spawn(work).await;
+        // Boxed, the task is compiled once for each kind of result, not for each work.
+        let done = self.handle.spawn(work.boxed()).await;
         done.unwrap_or_else(|_| Err(DatabaseError::Away("this node has left it".to_owned()).into()))
     }
 
