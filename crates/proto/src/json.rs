@@ -2,12 +2,14 @@
 
 use std::borrow::Cow;
 
+use memchr::memchr;
+
 /// The text with U+FFFD for every escaped half of a surrogate pair that has no other half.
 ///
 /// Servers that cut strings by UTF-16 units (JavaScript's) write such halves; the strict parser refuses the whole
 /// text over one.
 pub fn mended(text: &str) -> Cow<'_, str> {
-    if !text.contains("\\ud") && !text.contains("\\uD") {
+    if memchr(b'\\', text.as_bytes()).is_none() || !text.contains("\\ud") && !text.contains("\\uD") {
         return Cow::Borrowed(text);
     }
     let mut mended = String::with_capacity(text.len());

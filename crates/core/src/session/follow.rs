@@ -64,8 +64,12 @@ impl Follower {
             if self.ended {
                 return None;
             }
-            match self.events.recv().await {
-                Some(SessionEvent::Turn(event)) => self.transient(event),
+            match self.events.recv_shared().await.map(Arc::unwrap_or_clone) {
+                // Nothing else waits: it comes next.
+                Some(SessionEvent::Turn(event)) => match self.transient(event) {
+                    None => {}
+                    shown => return shown,
+                },
                 Some(SessionEvent::Record(record)) => self.record(&record),
                 Some(SessionEvent::Missed) => self.missed = true,
                 Some(SessionEvent::Broken(error)) => {
@@ -81,19 +85,23 @@ impl Follower {
         self.ended = true;
     }
 
-    fn transient(&mut self, event: TurnEvent) {
+    /// Takes in something transient; gives it back where it is to be shown.
+    fn transient(&mut self, event: TurnEvent) -> Option<TurnEvent> {
         match event {
             // The turn's end tells of it.
             TurnEvent::Error { error }
             | TurnEvent::InvalidStream { error }
-            | TurnEvent::ContextOverflow { error } => self.failure = Some(error),
+            | TurnEvent::ContextOverflow { error } => {
+                self.failure = Some(error);
+                None
+            }
             event => {
                 self.streamed = match event {
                     TurnEvent::Content { .. } => true,
                     TurnEvent::Retry(_) => false,
                     _ => self.streamed,
                 };
-                self.pending.push_back(event);
+                Some(event)
             }
         }
     }

@@ -105,7 +105,7 @@ pub(super) type Shared = Arc<SessionEvent>;
 pub struct Subscription {
     events: broadcast::Receiver<Shared>,
     recent: Recent,
-    waiting: VecDeque<SessionEvent>,
+    waiting: VecDeque<Shared>,
     seen: u64,
     /// Records up to this one are read before anything else is told.
     catch_up: u64,
@@ -156,6 +156,11 @@ impl Subscription {
     /// The next event; `None` when the session has ended. A subscriber that was too slow is told by
     /// [`SessionEvent::Missed`] that transient events are lost; records are not. Safe to drop and call again.
     pub async fn recv(&mut self) -> Option<SessionEvent> {
+        self.recv_shared().await.map(Arc::unwrap_or_clone)
+    }
+
+    /// The same without taking it out of where it is: an event is large, and is handed on for every piece of an answer.
+    pub(super) async fn recv_shared(&mut self) -> Option<Shared> {
         loop {
             if let Some(event) = self.waiting.pop_front() {
                 return Some(event);
@@ -164,11 +169,11 @@ impl Subscription {
                 let records = self.recent.read_after(self.seen).await;
                 // Newer ones come by themselves.
                 let before = records.into_iter().filter(|record| record.seq <= self.catch_up);
-                self.waiting.extend(before.map(SessionEvent::Record));
+                self.waiting.extend(before.map(SessionEvent::Record).map(Arc::new));
                 self.seen = self.catch_up;
             }
             if !self.running.is_empty() {
-                self.waiting.extend(self.running.drain(..).map(SessionEvent::Turn));
+                self.waiting.extend(self.running.drain(..).map(SessionEvent::Turn).map(Arc::new));
             }
             if let Some(event) = self.waiting.pop_front() {
                 return Some(event);
@@ -176,20 +181,22 @@ impl Subscription {
             if self.behind {
                 let records = self.recent.read_after(self.seen).await;
                 self.behind = false;
-                self.waiting.push_back(SessionEvent::Missed);
+                self.waiting.push_back(Arc::new(SessionEvent::Missed));
                 for record in records {
                     self.seen = record.seq;
-                    self.waiting.push_back(SessionEvent::Record(record));
+                    self.waiting.push_back(Arc::new(SessionEvent::Record(record)));
                 }
                 continue;
             }
-            match self.events.recv().await.map(Arc::unwrap_or_clone) {
-                Ok(SessionEvent::Record(record)) if record.seq <= self.seen => {}
-                Ok(SessionEvent::Record(record)) => {
-                    self.seen = record.seq;
-                    return Some(SessionEvent::Record(record));
-                }
-                Ok(event) => return Some(event),
+            match self.events.recv().await {
+                Ok(event) => match &*event {
+                    SessionEvent::Record(record) if record.seq <= self.seen => {}
+                    SessionEvent::Record(record) => {
+                        self.seen = record.seq;
+                        return Some(event);
+                    }
+                    _ => return Some(event),
+                },
                 Err(RecvError::Lagged(_)) => self.behind = true,
                 Err(RecvError::Closed) => return None,
             }
