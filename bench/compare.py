@@ -2,19 +2,25 @@
 """Two programs beside each other, by turns in one run: one before a change and one after it.
 
     bench/compare.py BEFORE AFTER [--runs 20]
+    bench/compare.py BEFORE AFTER --instructions
 
 BEFORE and AFTER are folders with a release build's `charla`; the scripted server, `measure` and `minimal-client` are
 taken from AFTER. Each row has both programs' CPU seconds (process tree, minimum of the runs), the ratio of the second
 to the first, both to the minimal client where it can do the same, and the largest resident set of each.
+
+With --instructions each program runs once under valgrind instead, which counts its own instructions without the kernel's: that
+hardly differs between two runs, whatever else the machine does.
 """
 
 import argparse
 import os
 import pathlib
+import re
+import subprocess
 import sys
 import tempfile
 
-from run import Server, cost, steps_script, write_journal
+from run import Server, cost, refuse_failed_calls, steps_script, write_journal
 
 HELLO = {"otherwise": "repeat", "replies": ["Hello there."]}
 CHUNKS = {"otherwise": "repeat", "replies": [[{"chunk": 5}, {"text": "".join(f"{n:04} " for n in range(5000))}]]}
@@ -24,22 +30,36 @@ ASK = ["-m", "openai/bench", "-p", "hello"]
 class Bench:
     """The programs to compare, and where they run."""
 
-    def __init__(self, before, after, home, runs):
+    def __init__(self, before, after, home, runs, counts):
+        self.counts = counts
         self.programs, self.tools, self.home, self.runs = [before / "charla", after / "charla"], after, pathlib.Path(home), runs
         self.env = {"PATH": os.environ["PATH"], "OPENAI_API_KEY": "bench", "HOME": home}
 
     def once(self, command, expect, cwd):
+        if self.counts:
+            return self.counted(command, cwd)
         cpu, memory, output = cost(self.tools / "measure", command, self.env, cwd)
         if expect not in output:
             sys.exit(f"{command} did not print what was expected: {output[:200]!r}")
         return cpu, memory
+
+    def counted(self, command, cwd):
+        """Millions of instructions in place of seconds."""
+        with tempfile.NamedTemporaryFile() as log:
+            watch = ["valgrind", "--tool=cachegrind", "--cache-sim=no", "--cachegrind-out-file=/dev/null", f"--log-file={log.name}"]
+            done = subprocess.run([*watch, *map(str, command)], env=self.env, cwd=cwd, stdin=subprocess.DEVNULL, capture_output=True)
+            figure = re.search(r"I +refs: +([\d,]+)", log.read().decode())
+        if done.returncode != 0 or figure is None:
+            sys.exit(f"{command[0]} exited with {done.returncode}: {done.stderr.decode(errors='replace')}")
+        refuse_failed_calls(command[0], done.stderr.decode(errors="replace"))
+        return int(figure.group(1).replace(",", "")) / 1e6, 0
 
     def prompt(self, name, script, words, expect, reference=False, fresh=False, cwd=None, prepare=None):
         """A row of runs against one scripted server, or a fresh one each where the script is used up."""
         figures = [[], [], []]
         server = None
         for _ in range(self.runs):
-            for which in range(3 if reference else 2):
+            for which in range(3 if reference and not self.counts else 2):
                 if server is None or fresh:
                     if server:
                         server.__exit__()
@@ -66,6 +86,9 @@ class Bench:
         if figures[2]:
             least = min(cpu for cpu, _ in figures[2])
             beside = f"  {before / least:5.2f}x and {after / least:5.2f}x of the minimal client"
+        if self.counts:
+            print(f"{name:32} {before:8.2f} M   {after:8.2f} M   {after / before:5.2f}x{beside}", flush=True)
+            return
         print(f"{name:32} {before * 1000:8.2f} ms  {after * 1000:8.2f} ms  {after / before:5.2f}x  {held / 1024:6.1f} MB  {holds / 1024:6.1f} MB{beside}", flush=True)
 
 
@@ -74,14 +97,15 @@ def main():
     parser.add_argument("before", type=pathlib.Path)
     parser.add_argument("after", type=pathlib.Path)
     parser.add_argument("--runs", type=int, default=20)
+    parser.add_argument("--instructions", action="store_true")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as home:
-        bench = Bench(options.before.resolve(), options.after.resolve(), home, options.runs)
+        bench = Bench(options.before.resolve(), options.after.resolve(), home, 1 if options.instructions else options.runs, options.instructions)
         print(f"{'what':32} {'before':>11}  {'after':>11}")
         bench.plain("--version", ["--version"], b"charla")
         bench.prompt("one-shot hello", HELLO, ASK, b"Hello there.", reference=True)
         bench.prompt("5,000 chunks", CHUNKS, ASK, b"4998 4999", reference=True)
-        bench.runs = max(options.runs // 4, 3)
+        bench.runs = 1 if options.instructions else max(options.runs // 4, 3)
         work = bench.home / "work"
         work.mkdir()
         for number in range(200):

@@ -62,7 +62,14 @@ def cost(measure, command, env, cwd=None):
     figures = re.search(r"^measured (\d+) (\d+)$", errors, re.MULTILINE)
     if done.returncode != 0 or figures is None:
         sys.exit(f"{command[0]} exited with {done.returncode}: {errors}")
+    refuse_failed_calls(command[0], errors)
     return int(figures.group(1)) / 1e6, int(figures.group(2)), done.stdout
+
+
+def refuse_failed_calls(program, errors):
+    """Ends where tools failed: a program that refuses to read a file, such as one below /dev, is quick."""
+    if "Error executing tool" in errors:
+        sys.exit(f"a tool of {program} failed, so that there is nothing to measure: {errors[:300]}")
 
 
 def best(measure, command, env, runs, expect=None):
