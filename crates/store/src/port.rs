@@ -93,6 +93,9 @@ impl SessionStore for Store {
     }
 }
 
+/// Work on a store. What waits for its thread is compiled once for each kind of result, not for each work.
+type Work<T> = Box<dyn FnOnce(&Store) -> Result<T, JournalError> + Send>;
+
 impl Store {
     /// A journal with its first record.
     async fn begun(&self, session: &str, records: &[Record]) -> Result<FileJournal, JournalError> {
@@ -118,8 +121,7 @@ impl Store {
         work: impl FnOnce(&Store) -> Result<T, JournalError> + Send + 'static,
     ) -> BoxFuture<'_, Result<T, JournalError>> {
         let store = self.clone();
-        // Boxed, what waits for the thread is compiled once for each kind of result, not for each work.
-        let work: Box<dyn FnOnce(&Store) -> Result<T, JournalError> + Send> = Box::new(work);
+        let work: Work<T> = Box::new(work);
         Box::pin(async move {
             if store.syncs.is_alone() {
                 return work(&store);
