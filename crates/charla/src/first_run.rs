@@ -24,10 +24,12 @@ pub struct FirstRun {
 }
 
 impl FirstRun {
-    /// It, if this is one: no model is named, the settings do not forbid it, and there is a home without its mark.
+    /// It, if this is one: no model is named and none is replayed, the settings do not forbid it, and there is a home without
+    /// its mark.
     pub fn of(environment: &Environment, settings: &Settings, overrides: Vec<Override>) -> Option<Self> {
         let mark = environment.charla_home()?.join(MARK);
-        let is_wanted = settings.model.name.is_none() && settings.terminal.setup.unwrap_or(true);
+        let is_chosen = settings.model.name.is_some() || settings.model.responses.replay.is_some();
+        let is_wanted = !is_chosen && settings.terminal.setup.unwrap_or(true);
         (is_wanted && !mark.exists()).then(|| Self { environment: environment.clone(), overrides, mark })
     }
 
@@ -82,7 +84,9 @@ mod tests {
         chosen.model.name = Some("a/b".to_owned());
         let mut unwanted = Settings::default();
         unwanted.terminal.setup = Some(false);
-        assert!(first(&chosen).is_none() && first(&unwanted).is_none());
+        let mut replayed = Settings::default();
+        replayed.model.responses.replay = Some("answers.jsonl".into());
+        assert!([chosen, unwanted, replayed].iter().all(|settings| first(settings).is_none()));
         let run = first(&Settings::default()).unwrap();
         let file = run.keep_model("openai/x").unwrap();
         assert!(std::fs::read_to_string(file).unwrap().contains("\"openai/x\""));

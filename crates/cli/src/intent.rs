@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use crate::args::{
     AskArgs, Command, Everywhere, ExtensionsCommand, GeminiArgs, Leading, PromptRun, Thinking, Typed, Work,
 };
+use crate::input;
 
 /// What a model tells the user who wants more allowed.
 pub const HOW_TO_ALLOW: &str = "with --approval-mode auto_edit (edits) or --allowed-tools NAME";
@@ -104,7 +105,8 @@ pub fn understand(arguments: impl IntoIterator<Item = OsString>) -> Result<(Inte
             Intent::Command(Box::new(Command::Work(Work::Extensions { command })))
         }
         None if typed.ask.gemini.acp => {
-            Intent::Command(Box::new(Command::Work(Work::Acp { model: typed.ask.model })))
+            let flags = flags(&typed.ask);
+            Intent::Command(Box::new(Command::Work(Work::Acp { model: None, flags })))
         }
         None if typed.ask.list_sessions => Intent::Sessions(SessionWork::List),
         None => match typed.ask.delete_session.clone() {
@@ -149,6 +151,7 @@ fn before_command(arguments: &[OsString]) -> Option<(Leading, usize)> {
 
 fn ask(args: AskArgs) -> Result<Ask, Failure> {
     refuse_misspelt_command(&args.words)?;
+    refuse_two_prompts(&args, input::is_terminal)?;
     let words = (!args.words.is_empty()).then(|| args.words.join(" "));
     refuse_alone(&args, words.as_deref())?;
     refuse_unconfined(args.gemini.sandbox, Wall::look)?;
@@ -173,6 +176,16 @@ fn ask(args: AskArgs) -> Result<Ask, Failure> {
     let trust = TrustDemand { exactly: args.trust_workspace, required: args.require_trust };
     let (prompt, opening) = (args.prompt.or(words), args.prompt_interactive);
     Ok(Ask { prompt, attached: args.attach, flags, begin, options, trust, opening })
+}
+
+/// One prompt begins a conversation. Where something is piped there is none, whatever it would begin with.
+fn refuse_two_prompts(args: &AskArgs, somebody_types: impl FnOnce() -> bool) -> Result<(), Failure> {
+    let are_two = args.prompt_interactive.is_some() && !args.words.is_empty();
+    if !are_two || !somebody_types() {
+        return Ok(());
+    }
+    Err(Failure::input("a conversation begins with the text of -i or with other words, not with both")
+        .with_hint("put all of it behind -i, in quotes"))
 }
 
 /// Whoever wants a sandbox does not want to go without one.

@@ -6,6 +6,7 @@ mod gemini;
 
 use std::path::PathBuf;
 
+use charla::settings::Override;
 use charla_proto::{ApprovalMode, ThinkingLevel};
 use clap::{Args, Parser, Subcommand, ValueHint};
 
@@ -123,7 +124,7 @@ pub struct AskArgs {
     pub words: Vec<String>,
 
     /// Open a conversation at the terminal that begins with this prompt.
-    #[arg(short = 'i', long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with_all = ["words", "prompt"])]
+    #[arg(short = 'i', long, value_name = "TEXT", allow_hyphen_values = true, conflicts_with = "prompt")]
     pub prompt_interactive: Option<String>,
 
     /// Talk line by line, without a screen.
@@ -414,6 +415,9 @@ pub enum Work {
         /// Which model answers: provider/model, or a name.
         #[arg(long, short = 'm')]
         model: Option<String>,
+        /// What flags of a prompt run say, with `--acp`.
+        #[arg(skip)]
+        flags: Vec<Override>,
     },
     /// List, add, remove and test MCP servers, which offer further tools.
     Mcp {

@@ -49,9 +49,10 @@ pub fn run(work: Work, charla: &Charla, printer: &mut Printer) -> Result<(), Fai
             engine::run(command, charla, printer)
         }
         Work::Auth { command } => auth::run(command, charla, printer),
-        Work::Acp { model } => {
+        Work::Acp { model, mut flags } => {
             let (input, output) = (std::io::BufReader::new(std::io::stdin()), std::io::stdout());
-            runtime()?.block_on(charla_acp::serve(charla, named_model(model), input, output));
+            flags.extend(named_model(model));
+            runtime()?.block_on(charla_acp::serve(charla, flags, input, output));
             Ok(())
         }
         Work::Mcp { command } => mcp::run(command, charla, printer),

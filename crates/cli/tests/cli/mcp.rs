@@ -7,12 +7,12 @@ mod serving;
 
 use std::path::Path;
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use charla_testkit::{Reply, Script, Server};
 use serde_json::{Value, json};
 
-use crate::place::{Place, Run, server};
+use crate::place::{PATIENCE, Place, Run, server};
 
 const MODELS: [&str; 3] = ["gemini/gemini-test", "openai/gpt-test", "anthropic/claude-test"];
 
@@ -255,9 +255,7 @@ fn a_server_dies_with_a_session_that_is_killed() {
     let place = place_with(&server, trusted);
     let mut charla = place.spawn(&["-m", "openai/gpt-test", "-p", "go"]);
     let notes = || place.read("notes").unwrap_or_default();
-    while !notes().contains("hanging") {
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    wait_until("the server hangs", || notes().contains("hanging"));
     charla.kill().unwrap();
     charla.wait().unwrap();
     let notes = place.work().join("notes").display().to_string();
@@ -265,7 +263,14 @@ fn a_server_dies_with_a_session_that_is_killed() {
         let found = Command::new("pgrep").args(["-f", &notes]).output().unwrap();
         !found.stdout.is_empty()
     };
-    while lives() {
+    wait_until("the server is gone", || !lives());
+}
+
+/// Waits for something that comes in its own time, also on a machine that is slow or watched.
+fn wait_until(what: &str, is_so: impl Fn() -> bool) {
+    let deadline = Instant::now() + PATIENCE;
+    while !is_so() {
+        assert!(Instant::now() < deadline, "{what}");
         std::thread::sleep(Duration::from_millis(10));
     }
 }

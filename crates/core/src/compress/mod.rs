@@ -14,7 +14,7 @@ use charla_proto::{Content, GenerateRequest};
 
 pub use filling::{Filling, large_outputs, largest_outputs, what_fills, with_cut};
 pub use size::size;
-pub use split::{Cut, split, split_turn};
+pub use split::{Cut, split, split_turn, split_whole};
 pub use summary::{left_out, snapshot, stand_ins, summary_request};
 
 /// Counts a request's tokens, always the same way.

@@ -12,7 +12,7 @@ use super::size::size;
 pub struct Cut {
     /// What is summarized.
     pub older: Vec<Arc<Content>>,
-    /// The record of the first content that stays.
+    /// The record of the first content that stays, or the one behind the last where none does.
     pub kept_from: u64,
     /// The prompt of the turn under way, where it lies before the cut: it stays, too.
     pub prompt: Option<Said>,
@@ -51,6 +51,15 @@ fn place(contents: &[Said], places: impl Iterator<Item = usize>, keep: f64) -> O
         }
     }
     last
+}
+
+/// Nothing stays: for a conversation of one turn, which has no place to cut at. `None` where something is open, or where
+/// summaries are all there is.
+pub fn split_whole(contents: &[Said]) -> Option<Cut> {
+    let (last, content) = contents.last().filter(|_| contents.len() > stand_ins(contents))?;
+    let is_answer = content.role == Role::Model && content.function_calls().next().is_none();
+    let older = contents.iter().map(|(_, content)| content.clone()).collect();
+    is_answer.then(|| Cut { older, kept_from: last + 1, prompt: None, kept: Vec::new() })
 }
 
 fn cut_at(contents: &[Said], at: usize, prompt: Option<Said>) -> Option<Cut> {
@@ -144,6 +153,20 @@ mod tests {
         assert_eq!(kept_from(&said), None);
         said.push(user(11, "next"));
         assert_eq!(kept_from(&said), Some(11));
+    }
+
+    #[test]
+    fn a_whole_conversation_is_cut_off_behind_its_last_answer_alone() {
+        let said = [user(1, "go"), model(2, "done")];
+        let cut = split_whole(&said).unwrap();
+        assert_eq!((cut.older.len(), cut.kept_from, cut.kept.len()), (2, 3, 0));
+        let [call, answer] = step(2, 50);
+        let summary = [user(0, "summary"), model(0, "ok")];
+        for open in
+            [&said[..1], &[user(1, "go"), call.clone()], &[user(1, "go"), call, answer], &summary, &[]]
+        {
+            assert_eq!(split_whole(open), None);
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::rules::{Allowance, Bounds, Decision, Rule, RuleSource, Subject};
 use super::tests_of_rules::RuleTest;
 
 const MAX_PRIORITY: u16 = 999;
+const ONE_SUBJECT: &str = "of command, commandPrefix, commandRegex, path, env and host, a rule may have one";
 /// The priority of a rule that names none.
 pub(super) const DEFAULT_PRIORITY: u16 = 100;
 
@@ -68,6 +69,15 @@ struct RuleText {
     /// Keys that mean nothing here.
     #[serde(flatten)]
     unknown: BTreeMap<String, toml::Value>,
+}
+
+impl RuleText {
+    /// How many things it is about.
+    fn subjects(&self) -> usize {
+        let commands = [self.command.is_some(), self.command_prefix.is_some(), self.command_regex.is_some()];
+        let others = [self.path.is_some(), self.env.is_some(), self.host.is_some()];
+        commands.into_iter().chain(others).filter(|given| *given).count()
+    }
 }
 
 #[derive(Deserialize)]
@@ -160,6 +170,11 @@ pub(super) fn parse(file: &RuleFile) -> Result<Parsed, PolicyError> {
         let number = index + 1;
         let wrong = |message: String| failed(format!("rule {number}: {message}"));
         let unknown = one_line(&text.unknown.keys().cloned().collect::<Vec<_>>().join("`, `"));
+        // Which of its commands such a rule means is not known: it allows none of them.
+        if text.subjects() > 1 && matches!(text.decision, DecisionText::Allow) {
+            parsed.notices.push(format!("{}: rule {number}: {ONE_SUBJECT}: it is left out", file.name));
+            continue;
+        }
         let mut rule = rule(file, number, text).map_err(wrong)?;
         if unknown.is_empty() {
             parsed.rules.push(rule);
@@ -187,6 +202,9 @@ fn rule(file: &RuleFile, index: usize, text: RuleText) -> Result<Rule, String> {
     if priority > MAX_PRIORITY {
         return Err(format!("priority {priority} is out of range; it goes from 0 to {MAX_PRIORITY}"));
     }
+    if text.subjects() > 1 {
+        return Err(ONE_SUBJECT.into());
+    }
     let commands = (text.command, text.command_prefix, text.command_regex);
     let decision = Decision::from(text.decision);
     let paths = text.path.map(|paths| normal(&paths.into_vec(), decision != Decision::Allow)).transpose()?;
@@ -208,7 +226,7 @@ fn rule(file: &RuleFile, index: usize, text: RuleText) -> Result<Rule, String> {
             vec![SHELL.to_owned()]
         }
         (None, Subject::Host(_)) => vec!["web_fetch".to_owned()],
-        (None, _) if text.mcp_name.is_some() => vec!["*".to_owned()],
+        (None, _) if text.mcp_name.is_some() || decision != Decision::Allow => vec!["*".to_owned()],
         (None, _) => return Err("it names no tool; add tool = \"…\" (\"*\" for every tool)".into()),
     };
     let tests = text.tests.into_iter().map(|test| RuleTest {
@@ -249,11 +267,6 @@ fn subject(
     env: Option<OneOrMany>,
     host: Option<OneOrMany>,
 ) -> Result<Subject, String> {
-    let given = [command.is_some(), prefix.is_some(), pattern.is_some()];
-    let given = given.into_iter().chain([path.is_some(), env.is_some(), host.is_some()]);
-    if given.filter(|given| *given).count() > 1 {
-        return Err("of command, commandPrefix, commandRegex, path, env and host, a rule may have one".into());
-    }
     if let Some(commands) = command {
         return Ok(Subject::Command(word_lists(commands)?));
     }

@@ -387,7 +387,7 @@ fn what_is_unclear_is_not_allowed_by_rules_about_commands() {
 #[test]
 fn a_file_that_is_not_understood_is_an_error_not_a_gap() {
     for text in [
-        "[[rule]]\ndecision = \"deny\"",
+        "[[rule]]\ndecision = \"allow\"",
         "[[rule]]\ntool = \"x\"\ndecision = \"perhaps\"",
         "[[rule]]\ntool = \"x\"",
         "[[rule]]\ntool = \"x\"\ndecision = \"ask_user\"\ncommandprefix = \"y\"",
@@ -401,6 +401,25 @@ fn a_file_that_is_not_understood_is_an_error_not_a_gap() {
     ] {
         let error = RuleBook::new(scope(), &[file(Tier::User, text)]).unwrap_err();
         assert_eq!(error.file, "user.toml", "{text}");
+    }
+}
+
+#[test]
+fn a_rule_that_contradicts_itself_allows_nothing_and_leaves_the_others() {
+    let allow = "[[rule]]\ntoolName = \"run_shell_command\"\ncommandPrefix = \"make\"\ncommandRegex = \".*\"\ndecision = \"allow\"\npriority = 900\n";
+    let deny = "[[rule]]\ncommandPrefix = \"make\"\ndecision = \"deny\"\n";
+    let both = RuleBook::new(scope(), &[file(Tier::User, &format!("{allow}{deny}"))]).unwrap();
+    assert_eq!(decide(&both, &run("make"), ApprovalMode::Default), Decision::Deny);
+    let alone = RuleBook::new(scope(), &[file(Tier::User, allow)]).unwrap();
+    assert_eq!(decide(&alone, &run("make"), ApprovalMode::Default), Decision::Ask);
+    assert!(alone.notices().any(|notice| notice.contains("rule 1") && notice.contains("left out")));
+}
+
+#[test]
+fn a_rule_without_a_tool_is_about_every_tool_unless_it_allows() {
+    for (decision, expected) in [("ask_user", Decision::Ask), ("deny", Decision::Deny)] {
+        let book = book(&[(Tier::User, &format!("[[rule]]\ndecision = \"{decision}\"\npriority = 999\n"))]);
+        assert_eq!(decide(&book, &run("ls"), ApprovalMode::Default), expected, "{decision}");
     }
 }
 
@@ -489,9 +508,7 @@ fn a_rule_holds_in_its_workspace_and_folder() {
     for bound in ["cwd = \"sub\"", "cwd = \"/\"", "workspace = \"/other\"", "workspace = \"/w/sub\""] {
         assert_eq!(of(bound), Decision::Ask, "{bound}");
     }
-    for wrong in
-        ["tool = \"x\"\ncwd = \".\"", "tool = \"x\"\nworkspace = \"w\"", "command = \"a\"\nhost = \"b\""]
-    {
+    for wrong in ["tool = \"x\"\ncwd = \".\"", "tool = \"x\"\nworkspace = \"w\""] {
         let text = format!("[[rule]]\n{wrong}\ndecision = \"allow\"\n");
         assert!(RuleBook::new(scope(), &[file(Tier::User, &text)]).is_err(), "{wrong}");
     }

@@ -361,12 +361,13 @@ impl<'a> Compaction<'a> {
         Some(Plan { request, cut, tokens, before, trigger })
     }
 
-    /// Before the user's words where that is enough; within the turn under way where it is not. A summary
-    /// that cannot bring the conversation into the window is not worth a request.
+    /// Before the user's words where that is enough; within the turn under way where it is not; behind the last word where
+    /// somebody wants a conversation of one turn compressed. A summary that cannot bring the conversation into the window is not worth a request.
     fn choose_cut(&self, next: &GenerateRequest, trigger: CompressionTrigger) -> Option<Cut> {
         let compression = &self.session.options.compression;
         let sent = self.session.ledger.conversation.sent();
-        let usual = compress::split(&sent, compression.keep);
+        let whole = || compress::split_whole(&sent).filter(|_| trigger == CompressionTrigger::Manual);
+        let usual = compress::split(&sent, compression.keep).or_else(whole);
         let within_turn = |keep| compress::split_turn(&sent, keep);
         let Some(window) = self.window() else { return usual.or_else(|| within_turn(compression.keep)) };
         let mut request = next.clone();

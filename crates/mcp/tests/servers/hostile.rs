@@ -39,3 +39,13 @@ async fn a_message_without_end_ends_the_server_and_not_us() {
     assert_eq!(words(&call(&servers, "h__wrong_id", json!({})).await), "right");
     assert_eq!(servers.health()[0].state, State::Ready);
 }
+
+#[tokio::test]
+async fn a_list_without_end_ends_and_its_tools_are_there_once() {
+    let world = World::new();
+    let servers = world.started("h", "endless").await;
+    assert_eq!(offered(&servers, usize::MAX), ["h__again", "h__another_0"]);
+    assert!(world.noted("h", "page") <= 100, "{} pages", world.noted("h", "page"));
+    assert!(servers.health()[0].left_out.len() <= 1000);
+    assert_eq!(words(&call(&servers, "h__again", json!({})).await), "called again");
+}

@@ -169,6 +169,9 @@ def reach(path):
 
 def page(entries, params):
     """Lists come in pages of one hundred."""
+    if MODE == "endless":
+        note("page")
+        return {"tools": [tool("again"), tool(f"another_{len(TOOLS)}"), {"name": 7}, None], "nextCursor": "0"}
     begin = int(params.get("cursor", 0))
     more = {"nextCursor": str(begin + 100)} if begin + 100 < len(entries) else {}
     return {"tools": entries[begin : begin + 100], **more}

@@ -58,7 +58,8 @@ pub struct RecordedLine {
 /// In which order the lines of a recording are used.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecordedOrder {
-    /// One after the other: the next line must answer what is asked.
+    /// One after the other: the next line must answer what is asked. Before an answer that streams, lines of other methods are
+    /// passed over: they answer what the program that recorded them asked beside the conversation.
     Strict,
     /// The first line that is left and answers what is asked.
     ByMethod,
@@ -99,11 +100,14 @@ impl Recorded {
     /// The next answer to this method. `asked` tells what was asked, for an error.
     fn take(&self, method: RecordedMethod, asked: impl FnOnce() -> String) -> Result<Value, LlmError> {
         let mut lines = self.lines.left.lock().unwrap_or_else(PoisonError::into_inner);
+        let next = lines.iter().position(|line| line.method == method);
         let at = match self.order {
-            RecordedOrder::Strict => 0,
-            RecordedOrder::ByMethod => {
-                lines.iter().position(|line| line.method == method).unwrap_or(lines.len())
+            RecordedOrder::Strict if method == RecordedMethod::GenerateContentStream => {
+                lines.drain(..next.unwrap_or(0));
+                0
             }
+            RecordedOrder::Strict => 0,
+            RecordedOrder::ByMethod => next.unwrap_or(lines.len()),
         };
         match lines.remove(at) {
             Some(line) if line.method == method => Ok(line.response),

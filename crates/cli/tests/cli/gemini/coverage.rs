@@ -24,8 +24,11 @@ const GROUPS: [Group; 11] = [
             ),
             ("keys of a .env file", &["a_key_in_a_file_of_the_users_own_is_used"]),
             (
-                "at an editor: a key of the folder's .env, a refused key, the answer",
-                &["an_editor_is_told_of_a_key_that_is_refused_and_of_the_answer_otherwise"],
+                "at an editor: a key of the folder's .env, a refused key, the answer, a recording",
+                &[
+                    "an_editor_is_told_of_a_key_that_is_refused_and_of_the_answer_otherwise",
+                    "an_editor_is_answered_from_a_recording",
+                ],
             ),
             (
                 "custom commands",

@@ -77,6 +77,39 @@ fn an_editor_is_told_of_a_key_that_is_refused_and_of_the_answer_otherwise() {
 }
 
 #[test]
+fn an_editor_is_answered_from_a_recording() {
+    let stage = Stage::plain();
+    let recording = stage.place.path().join("answers.jsonl");
+    std::fs::write(&recording, say("Hello from a file.").to_string()).unwrap();
+    let mut command = stage.place.process(&["--acp", "--fake-responses", recording.to_str().unwrap()]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::null());
+    let mut editor = command.spawn().unwrap();
+    let mut said = editor.stdin.take().unwrap();
+    let mut heard = BufReader::new(editor.stdout.take().unwrap()).lines();
+    let mut told = String::new();
+    let mut answer = |id: u32, method: &str, params: Value| -> Value {
+        writeln!(said, "{}", json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params}))
+            .unwrap();
+        loop {
+            let line: Value = serde_json::from_str(&heard.next().unwrap().unwrap()).unwrap();
+            told.push_str(line["params"]["update"]["content"]["text"].as_str().unwrap_or_default());
+            if line["id"] == id {
+                return line;
+            }
+        }
+    };
+    answer(0, "initialize", json!({"protocolVersion": 1, "clientCapabilities": {}}));
+    let opened = answer(1, "session/new", json!({"cwd": stage.place.work(), "mcpServers": []}));
+    let prompt = [json!({"type": "text", "text": "hi"})];
+    let prompt = json!({"sessionId": opened["result"]["sessionId"], "prompt": prompt});
+    let ended = answer(2, "session/prompt", prompt);
+    assert_eq!(ended["result"]["stopReason"], "end_turn", "{ended}");
+    assert!(told.contains("Hello from a file."), "{told}");
+    drop(said);
+    assert!(editor.wait().unwrap().success());
+}
+
+#[test]
 fn short_forms_that_people_type_elsewhere_are_known() {
     let stage = Stage::plain();
     let version = stage.place.run(&["-v"]);
@@ -138,6 +171,9 @@ fn a_recording_that_does_not_fit_is_a_failed_request() {
         assert_eq!(run.code, Some(1), "{}", run.err);
         assert!(run.err.contains(words), "{}", run.err);
     }
+    // What the program that recorded it asked beside the conversation is nothing that is asked here.
+    let run = stage.run(&[whole.clone(), say("found")], &["-p", "x"]);
+    assert_eq!((run.code, run.out.as_str()), (Some(0), "found\n"), "{}", run.err);
     let recording = stage.place.path().join("loose.jsonl");
     std::fs::write(&recording, format!("{whole}\n\n{}\n", say("found"))).unwrap();
     let run = stage.place.run(&["--fake-responses-non-strict", recording.to_str().unwrap(), "-p", "x"]);
@@ -201,9 +237,12 @@ fn yolo_has_a_short_form_and_no_other_mode_beside_it() {
 #[test]
 fn a_conversation_is_no_answer_to_what_is_piped() {
     let stage = Stage::plain();
-    let run = stage.run_with_input(&[say("no")], &["-i", "begin"], "piped");
-    assert_eq!((run.code, run.out.as_str()), (Some(42), ""), "{}", run.err);
-    assert!(run.err.contains("--prompt-interactive flag cannot be used when input is piped"), "{}", run.err);
+    for words in [&["-i", "begin"][..], &["--prompt-interactive", "begin", "and more"]] {
+        let run = stage.run_with_input(&[say("no")], words, "piped");
+        assert_eq!((run.code, run.out.as_str()), (Some(42), ""), "{}", run.err);
+        let told = "--prompt-interactive flag cannot be used when input is piped";
+        assert!(run.err.contains(told), "{}", run.err);
+    }
     assert_eq!(stage.events("api_request").len(), 0);
 }
 

@@ -3,12 +3,12 @@
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
 use std::process::{Child, Stdio};
-use std::time::{Duration, Instant};
 
 use charla_testkit::{Reply, Script, Server, When};
 use serde_json::{Value, json};
 
-use crate::place::{PATIENCE, Place, server};
+use super::wait_until;
+use crate::place::{Place, server};
 
 const MODEL: &str = "openai/gpt-test";
 
@@ -159,15 +159,6 @@ fn hooks_run_for_another_program_as_everywhere() {
     assert!(requests[1].body.to_string().contains("not for others"), "{}", requests[1].body);
     let inputs = place.read("seen").unwrap();
     assert!(inputs.contains("SessionStart") && inputs.contains("BeforeTool"), "{inputs}");
-}
-
-/// Waits until something is there.
-fn wait_until(what: &str, holds: impl Fn() -> bool) {
-    let deadline = Instant::now() + PATIENCE;
-    while !holds() {
-        assert!(Instant::now() < deadline, "{what}");
-        std::thread::sleep(Duration::from_millis(10));
-    }
 }
 
 #[test]

@@ -98,10 +98,9 @@ async fn strict_lines_come_in_order_and_others_by_method() {
         [whole, count, stream_of(words("piece"))]
     };
     let strict = recorded(RecordedOrder::Strict, &lines());
-    let (_, error) = streamed(&strict).await;
-    let expected =
-        "Unexpected response type, next response was for generateContent but expected generateContentStream";
-    assert_eq!(error.unwrap().message, expected);
+    let error = strict.count_tokens(&request()).await.unwrap_err();
+    let expected = "Unexpected response type, next response was for generateContent but expected countTokens";
+    assert_eq!(error.message, expected);
     assert_eq!(strict.count_tokens(&request()).await.unwrap().total_tokens, 7);
     assert_eq!(streamed(&strict).await.0, "piece");
     let (_, error) = streamed(&strict).await;
@@ -115,6 +114,21 @@ async fn strict_lines_come_in_order_and_others_by_method() {
     assert_eq!(whole.candidates[0].finish_reason, Some(FinishReason::Stop));
     let message = loose.generate(&request()).await.unwrap_err().message;
     assert!(message.starts_with("No more mock responses for generateContent, got"), "{message}");
+}
+
+#[tokio::test]
+async fn what_another_program_asked_beside_the_conversation_is_passed_over() {
+    let whole = |text| json!({"method": "generateContent", "response": words(text)[0]});
+    let count = json!({"method": "countTokens", "response": {"totalTokens": 7}});
+    let lines =
+        [whole("a"), count, stream_of(words("piece")), whole("b"), stream_of(words("more")), whole("c")];
+    let strict = recorded(RecordedOrder::Strict, &lines);
+    assert_eq!(streamed(&strict).await.0, "piece");
+    assert_eq!(streamed(&strict).await.0, "more");
+    let (_, error) = streamed(&strict).await;
+    let expected =
+        "Unexpected response type, next response was for generateContent but expected generateContentStream";
+    assert_eq!(error.unwrap().message, expected);
 }
 
 #[test]
