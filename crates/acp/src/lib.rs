@@ -51,8 +51,8 @@ const PARTING: Duration = Duration::from_secs(5);
 
 /// Serves one editor until it is gone. Settings are read for each session, with `overrides` on top.
 ///
-/// A turn that runs then is cancelled; a question that waits for an answer goes on waiting, for whoever opens the session
-/// next.
+/// What it asked before is answered. A turn that runs then is cancelled; a question that waits for an answer goes on
+/// waiting, for whoever opens the session next.
 pub async fn serve(
     charla: &Charla,
     overrides: Vec<Override>,
@@ -74,7 +74,7 @@ pub async fn serve(
             None => {}
         }
     }
-    work.end().await;
+    work.end(&mut requests).await;
 }
 
 /// What requests work with.
@@ -126,7 +126,10 @@ impl Work {
             async move |cancel: CancellationToken| match answer(&work, &method, &params, cancel).await {
                 Ok(result) => {
                     work.connection.answer(&answered, &result).await;
-                    work.introduce(&method, &params, &result).await;
+                    tokio::select! {
+                        () = work.introduce(&method, &params, &result) => {}
+                        () = work.connection.gone() => {}
+                    }
                 }
                 Err(refused) => work.connection.refuse(&answered, refused.code, &refused.message).await,
             };
@@ -161,8 +164,9 @@ impl Work {
     }
 
     /// The editor is gone: nobody waits for it, and its sessions are closed.
-    async fn end(&self) {
+    async fn end(&self, requests: &mut Requests) {
         self.connection.close();
+        requests.settle(PARTING).await;
         let sessions: Vec<_> = self.sessions().drain().map(|(_, session)| session).collect();
         let mut closing = JoinSet::new();
         for session in sessions {
@@ -170,6 +174,8 @@ impl Work {
         }
         let closed = async { while closing.join_next().await.is_some() {} };
         let _ = tokio::time::timeout(PARTING, closed).await;
+        requests.finish(PARTING).await;
+        self.connection.flush(PARTING).await;
     }
 
     /// Tells of a session that was opened what the editor takes only once it knows of it.

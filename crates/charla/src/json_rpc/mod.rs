@@ -4,9 +4,11 @@ mod requests;
 
 use std::collections::HashMap;
 use std::io::{BufRead, Read, Write};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
+use charla_core::CancellationToken;
 use serde_json::{Value, json};
 use tokio::sync::{mpsc, oneshot};
 
@@ -37,6 +39,13 @@ enum Line {
     Nonsense,
 }
 
+/// What the writing thread is given.
+enum Outgoing {
+    Message(Value),
+    /// Whoever waits for this knows that everything before it was written.
+    Mark(oneshot::Sender<()>),
+}
+
 /// Why a request of ours has no result.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NoAnswer {
@@ -50,10 +59,11 @@ pub enum NoAnswer {
 
 /// The way to the client.
 pub struct Connection {
-    outgoing: mpsc::Sender<Value>,
+    outgoing: mpsc::Sender<Outgoing>,
     asked: Mutex<HashMap<u64, oneshot::Sender<Value>>>,
     next: AtomicU64,
-    gone: AtomicBool,
+    /// Nothing more comes from the client.
+    gone: CancellationToken,
     /// The notification that tells the client that nobody waits for an answer any more.
     cancelled: &'static str,
 }
@@ -75,7 +85,7 @@ impl Connection {
             outgoing,
             asked: Mutex::default(),
             next: AtomicU64::new(1),
-            gone: AtomicBool::new(false),
+            gone: CancellationToken::new(),
             cancelled,
         });
         (connection.clone(), Requests::new(connection, lines, most))
@@ -83,7 +93,7 @@ impl Connection {
 
     /// Sends a message. A client that is gone gets none.
     async fn send(&self, message: Value) {
-        let _ = self.outgoing.send(message).await;
+        let _ = self.outgoing.send(Outgoing::Message(message)).await;
     }
 
     /// Answers a request of the client.
@@ -103,7 +113,8 @@ impl Connection {
 
     /// Tells the client something that may be lost.
     pub(crate) fn mention(&self, method: &str, params: &Value) {
-        let _ = self.outgoing.try_send(json!({"jsonrpc": "2.0", "method": method, "params": params}));
+        let message = json!({"jsonrpc": "2.0", "method": method, "params": params});
+        let _ = self.outgoing.try_send(Outgoing::Message(message));
     }
 
     /// Asks the client. Dropping the future tells it that nobody waits any more.
@@ -112,7 +123,7 @@ impl Connection {
         let (answer, answered) = oneshot::channel();
         self.asked().insert(id, answer);
         let waiting = Waiting { connection: self, id };
-        if self.gone.load(Ordering::Acquire) {
+        if self.is_gone() {
             return Err(NoAnswer::Gone);
         }
         self.send(json!({"jsonrpc": "2.0", "id": id, "method": method, "params": params})).await;
@@ -133,8 +144,30 @@ impl Connection {
 
     /// The client is gone: whoever waits for an answer of its waits no longer.
     pub fn close(&self) {
-        self.gone.store(true, Ordering::Release);
+        self.gone.cancel();
         self.asked().clear();
+    }
+
+    /// True once nothing more comes from the client. It may still read what it asked for.
+    pub(crate) fn is_gone(&self) -> bool {
+        self.gone.is_cancelled()
+    }
+
+    /// Waits until nothing more comes from the client.
+    pub async fn gone(&self) {
+        self.gone.cancelled().await;
+    }
+
+    /// Waits until everything that was sent is written, at most so long: a client may be slow to read, or never read.
+    pub async fn flush(&self, patience: Duration) {
+        let (written, is_written) = oneshot::channel();
+        let flushed = async {
+            if self.outgoing.send(Outgoing::Mark(written)).await.is_ok() {
+                // Dropped where nobody reads any more.
+                let _ = is_written.await;
+            }
+        };
+        let _ = tokio::time::timeout(patience, flushed).await;
     }
 
     fn asked(&self) -> MutexGuard<'_, HashMap<u64, oneshot::Sender<Value>>> {
@@ -176,10 +209,18 @@ fn read_lines(mut input: impl BufRead, heard: &mpsc::Sender<Line>) {
     }
 }
 
-fn write_lines(mut output: impl Write, mut to_send: mpsc::Receiver<Value>) {
-    while let Some(message) = to_send.blocking_recv() {
-        if writeln!(output, "{message}").is_err() || output.flush().is_err() {
-            return;
+fn write_lines(mut output: impl Write, mut to_send: mpsc::Receiver<Outgoing>) {
+    while let Some(outgoing) = to_send.blocking_recv() {
+        match outgoing {
+            Outgoing::Message(message) => {
+                if writeln!(output, "{message}").is_err() || output.flush().is_err() {
+                    return;
+                }
+            }
+            Outgoing::Mark(written) => {
+                // Whoever wanted to know may have given up.
+                let _ = written.send(());
+            }
         }
     }
 }

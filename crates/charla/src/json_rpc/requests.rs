@@ -63,10 +63,16 @@ impl Requests {
                 }
             }
             tokio::select! {
-                line = self.lines.recv() => match line? {
-                    Line::Message(Value::Array(messages)) if !messages.is_empty() => self.batch.extend(messages),
-                    Line::Message(message) => self.batch.push_back(message),
-                    Line::Nonsense => {
+                line = self.lines.recv() => match line {
+                    None => {
+                        self.connection.gone.cancel();
+                        return None;
+                    }
+                    Some(Line::Message(Value::Array(messages))) if !messages.is_empty() => {
+                        self.batch.extend(messages);
+                    }
+                    Some(Line::Message(message)) => self.batch.push_back(message),
+                    Some(Line::Nonsense) => {
                         let why = "that is no JSON, or too much";
                         self.connection.refuse(&Value::Null, PARSE_ERROR, why).await;
                     }
@@ -133,10 +139,28 @@ impl Requests {
         running.map(|one| one.cancel.cancel()).count()
     }
 
-    /// Cancels everything that runs, and waits for it so long.
-    pub async fn cancel_all(&mut self, patience: Duration) {
-        self.running.values().for_each(|one| one.cancel.cancel());
-        let ended = async { while self.tasks.join_next().await.is_some() {} };
+    /// Waits so long until nothing runs but what is about something.
+    pub async fn settle(&mut self, patience: Duration) {
+        self.wait(patience, |one| one.about.is_none()).await;
+    }
+
+    /// Waits so long until nothing runs.
+    pub async fn finish(&mut self, patience: Duration) {
+        self.wait(patience, |_| true).await;
+    }
+
+    async fn wait(&mut self, patience: Duration, waited_for: impl Fn(&Running) -> bool) {
+        let ended = async {
+            while self.running.values().any(&waited_for) {
+                match self.tasks.join_next().await {
+                    Some(Ok(id)) => {
+                        self.running.remove(&id);
+                    }
+                    Some(Err(_)) => {}
+                    None => return,
+                }
+            }
+        };
         let _ = tokio::time::timeout(patience, ended).await;
     }
 }

@@ -66,7 +66,7 @@ async fn a_request_runs_until_it_is_taken_back_and_too_many_are_refused() {
         };
         requests.begin(&id, about, wait).await;
     }
-    requests.cancel_all(std::time::Duration::from_secs(10)).await;
+    requests.finish(std::time::Duration::from_secs(10)).await;
     drop((connection, requests));
     let mut said = written(reader);
     said.sort_by_key(Value::to_string);
@@ -75,4 +75,65 @@ async fn a_request_runs_until_it_is_taken_back_and_too_many_are_refused() {
     let done: Vec<&Value> =
         said.iter().filter(|one| one["result"] == "cancelled").map(|one| &one["id"]).collect();
     assert_eq!(done, [&json!("two"), &json!(1)]);
+}
+
+/// Writes nothing before it is let.
+struct Held {
+    let_go: std::sync::mpsc::Receiver<()>,
+    output: std::io::PipeWriter,
+}
+
+impl Write for Held {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        // Once let, for good: the other end is dropped then.
+        let _ = self.let_go.recv();
+        self.output.write(bytes)
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.output.flush()
+    }
+}
+
+#[tokio::test]
+async fn flushing_waits_for_a_slow_reader_and_not_for_ever() {
+    let (mut reader, output) = std::io::pipe().unwrap();
+    let (go, let_go) = std::sync::mpsc::channel();
+    let input = Cursor::new("{\"id\":1,\"method\":\"a\"}\n");
+    let (connection, mut requests) = Connection::start(input, Held { let_go, output }, "taken/back", 8);
+    let incoming = requests.next().await.unwrap();
+    connection.answer(&incoming.id.unwrap(), &json!("answered")).await;
+    assert!(requests.next().await.is_none() && connection.is_gone());
+    // Nothing is read, so that it gives up.
+    connection.flush(std::time::Duration::from_millis(10)).await;
+    let flushed = connection.flush(std::time::Duration::from_secs(60));
+    drop(go);
+    flushed.await;
+    let mut written = [0; 64];
+    let length = reader.read(&mut written).unwrap();
+    let answer: Value = serde_json::from_slice(&written[..length]).unwrap();
+    assert_eq!(answer["result"], "answered");
+}
+
+#[tokio::test]
+async fn what_is_about_nothing_is_waited_for_alone() {
+    let lines = "{\"id\":1,\"method\":\"long\"}\n{\"id\":2,\"method\":\"short\"}\n";
+    let (connection, mut requests, reader) = client(lines, 8);
+    while let Some(Incoming { id: Some(id), method, .. }) = requests.next().await {
+        let about = (method == "long").then(|| "somebody".to_owned());
+        let (connection, answered) = (connection.clone(), id.clone());
+        let work = async move |cancel: CancellationToken| {
+            if method == "long" {
+                cancel.cancelled().await;
+            }
+            connection.answer(&answered, &json!(method)).await;
+        };
+        requests.begin(&id, about, work).await;
+    }
+    requests.settle(std::time::Duration::from_secs(60)).await;
+    assert_eq!(requests.cancel("somebody"), 1);
+    requests.finish(std::time::Duration::from_secs(60)).await;
+    drop((connection, requests));
+    let results: Vec<Value> = written(reader).into_iter().map(|mut one| one["result"].take()).collect();
+    assert_eq!(results, [json!("short"), json!("long")]);
 }

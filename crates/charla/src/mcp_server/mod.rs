@@ -1,7 +1,7 @@
 //! Charla as an MCP server: another program prompts sessions, and asks its user what the rules do not answer.
 //!
 //! It speaks through a reader and a writer that are handed in. Every request runs beside the others; when nothing more
-//! comes, what runs is cancelled and recorded as everywhere.
+//! comes, prompts that run are cancelled and recorded as everywhere, and everything that was asked is answered.
 
 mod ask;
 mod sessions;
@@ -27,6 +27,8 @@ const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
 const PARTING: Duration = Duration::from_secs(5);
 /// So many calls run at once.
 const MOST_CALLS: usize = 32;
+/// What calls that prompt are about.
+const PROMPTS: &str = "prompt";
 /// Takes a request back.
 const CANCELLED: &str = "notifications/cancelled";
 
@@ -50,8 +52,10 @@ pub async fn serve(
             answer(&work, &mut requests, id, &incoming.method, incoming.params).await;
         }
     }
-    requests.cancel_all(PARTING).await;
+    requests.cancel(PROMPTS);
+    requests.finish(PARTING).await;
     work.sessions.close_all().await;
+    work.connection.flush(PARTING).await;
 }
 
 async fn answer(work: &Arc<Work>, requests: &mut Requests, id: &Value, method: &str, params: Value) {
@@ -84,13 +88,14 @@ fn greet(work: &Work, params: &Value) -> Value {
 }
 
 async fn call(work: &Arc<Work>, requests: &mut Requests, id: &Value, params: Value) {
+    let about = (params.get("name") == Some(&json!(PROMPTS))).then(|| PROMPTS.to_owned());
     let (work, call_id) = (work.clone(), id.clone());
     let call = async move |cancel: CancellationToken| {
         let result = Call::new(&work, &call_id, params, cancel.clone()).run().await;
-        // Who has cancelled a call waits for no answer.
-        if !cancel.is_cancelled() {
+        // Who has cancelled a call waits for no answer; who has only stopped to write may.
+        if !cancel.is_cancelled() || work.connection.is_gone() {
             work.connection.answer(&call_id, &result).await;
         }
     };
-    requests.begin(id, None, call).await;
+    requests.begin(id, about, call).await;
 }

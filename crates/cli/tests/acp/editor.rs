@@ -162,6 +162,11 @@ impl Raw {
         }
     }
 
+    /// The editor writes nothing more, and still reads.
+    pub fn stop_writing(&mut self) {
+        drop(self.child.stdin.take());
+    }
+
     /// The editor goes away; the program ends by itself.
     pub fn leave(mut self) {
         drop(self.child.stdin.take());

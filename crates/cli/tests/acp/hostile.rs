@@ -135,3 +135,18 @@ fn a_cancel_right_behind_its_prompt_is_not_lost() {
     assert_eq!(client.answer(3)["result"]["stopReason"], "cancelled");
     client.leave();
 }
+
+#[test]
+fn what_was_asked_before_the_editor_stopped_writing_is_answered() {
+    let model = server(Script::always(Reply::new().text("ok")));
+    let place = place(&model);
+    for _ in 0..4 {
+        let mut client = Raw::start(&place);
+        client.ask(1, "initialize", json!({"protocolVersion": 1, "clientCapabilities": {}}));
+        client.ask(2, "session/new", json!({"cwd": place.work(), "mcpServers": []}));
+        client.stop_writing();
+        assert_eq!(client.answer(1)["result"]["protocolVersion"], 1);
+        assert!(client.answer(2)["result"]["sessionId"].is_string());
+        client.leave();
+    }
+}

@@ -257,3 +257,25 @@ fn a_client_that_dies_leaves_nothing_running_and_nothing_approved() {
     let (_, journal) = place.journals().pop().unwrap();
     assert!(journal.contains("turn_ended"), "{journal}");
 }
+
+#[test]
+fn what_was_asked_before_the_client_stopped_writing_is_answered() {
+    let model = server(Script::always(Reply::new().stall()));
+    let place = place(&model);
+    for _ in 0..4 {
+        let mut client = Raw::start(&place);
+        client.say(r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{}}"#);
+        client.say(r#"{"jsonrpc":"2.0","id":2,"method":"tools/call","params":{"name":"list_sessions"}}"#);
+        let prompt = r#"{"name":"prompt","arguments":{"text":"hi"}}"#;
+        client.say(&format!(r#"{{"jsonrpc":"2.0","id":3,"method":"tools/call","params":{prompt}}}"#));
+        drop(client.child.stdin.take());
+        let mut heard: Vec<Value> =
+            (&mut client.lines).map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
+        heard.sort_by_key(|one| one["id"].as_u64());
+        let ids: Vec<&Value> = heard.iter().map(|one| &one["id"]).collect();
+        assert_eq!(ids, [&json!(1), &json!(2), &json!(3)], "{heard:#?}");
+        assert!(heard[1]["result"]["structuredContent"]["sessions"].is_array(), "{heard:#?}");
+        assert_eq!(heard[2]["result"]["isError"], true, "{heard:#?}");
+        assert!(client.child.wait().unwrap().success());
+    }
+}
