@@ -49,10 +49,12 @@ fn setting(key: &str, value: &Value, findings: &mut Vec<Finding>) {
                 let key = format!("permissions.{name}");
                 findings.push(match name.as_str() {
                     "defaultMode" => setting::mode(&key, value),
+                    "deny" | "ask" => setting::guard(&key, value),
                     _ => Finding::setting(&key),
                 });
             }
         }
+        ("hooks", hooks) => findings.push(setting::guard(key, hooks)),
         _ => findings.push(Finding::setting(key)),
     }
 }

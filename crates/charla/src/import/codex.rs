@@ -48,6 +48,7 @@ fn settings(config: &Map<String, Value>, keys: bool, findings: &mut Vec<Finding>
             // It says where the model is asked, and came along with it.
             "model_provider" if catalog::provider(provider).is_some() => continue,
             "approval_policy" => setting::mode(key, value),
+            "hooks" => setting::guard(key, value),
             _ => Finding::setting(key),
         });
     }

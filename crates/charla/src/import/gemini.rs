@@ -42,6 +42,8 @@ fn qwen_setting(key: &str, value: &Value, findings: &mut Vec<Finding>) {
     let taken = match key {
         "model" => "name",
         "tools" => "approvalMode",
+        "hooks" => return findings.push(setting::guard(key, value)),
+        "permissions" => "",
         _ => return findings.push(Finding::setting(key)),
     };
     let Some(section) = value.as_object() else { return findings.push(Finding::setting(key)) };
@@ -53,6 +55,8 @@ fn qwen_setting(key: &str, value: &Value, findings: &mut Vec<Finding>) {
                 setting::model(&whole, "qwen", value)
             }
             (true, "tools") => setting::mode(&whole, value),
+            (_, "permissions") if matches!(name.as_str(), "deny" | "ask") => setting::guard(&whole, value),
+            (_, "tools") if matches!(name.as_str(), "core" | "exclude") => setting::guard(&whole, value),
             _ => Finding::setting(&whole),
         });
     }

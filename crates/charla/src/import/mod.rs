@@ -89,6 +89,8 @@ pub struct ImportReport {
     pub taken: Vec<Entry>,
     /// What was left, and why.
     pub left: Vec<Entry>,
+    /// What of it guarded the other program: nothing stands for it here.
+    pub guards: Vec<Entry>,
 }
 
 /// Something that was found.
@@ -106,6 +108,8 @@ pub struct Entry {
 enum Finding {
     /// An MCP server, in our form; with its secrets, also how it is taken without them.
     Server { name: String, entry: Value, before: Option<Value> },
+    /// What looks like a secret in a server that is taken without it, and the variable that stands for it.
+    Secret { server: String, field: String, variable: String },
     /// A file of instructions, by how an instruction file names it.
     Instructions { reference: String },
     /// A command, as our TOML.
@@ -114,6 +118,8 @@ enum Finding {
     Key { provider: String, key: String },
     /// A setting that means the same here; of a model, whose key it needs.
     Setting { what: String, key: [&'static str; 2], value: Value, provider: Option<String> },
+    /// Rules or hooks that forbade something, and what stands for their like here.
+    Guard { key: String, instead: &'static str },
     /// Something that is not taken, and why.
     Left { what: String, why: String },
     /// Something that is not taken, why, and what to do about it.
@@ -125,6 +131,10 @@ impl Finding {
     fn setting(key: &str) -> Self {
         let why = "it has no counterpart that means the same here".to_owned();
         Finding::Left { what: format!("setting {key}"), why }
+    }
+
+    fn is_guard(&self) -> bool {
+        matches!(self, Finding::Guard { .. })
     }
 }
 
@@ -152,6 +162,9 @@ pub async fn import(request: &ImportRequest, charla: &Charla) -> Result<ImportRe
             Program::Codex => codex::find(&home, request.keys),
             Program::Opencode => opencode::find(&home, environment, request.keys),
         };
+        if findings.iter().any(Finding::is_guard) {
+            findings.iter_mut().for_each(setting::leave_looser_mode);
+        }
         // Whether a model can answer is known once the keys are there.
         findings.sort_by_key(|finding| matches!(finding, Finding::Setting { .. }));
         for finding in findings {

@@ -3,8 +3,6 @@
 use serde_json::{Map, Value, json};
 
 use super::Finding;
-use crate::hint::Hint;
-use crate::notices::Notice;
 
 /// Keys that mean the same here.
 const SAME: [&str; 9] =
@@ -30,9 +28,7 @@ pub(super) fn push(name: &str, mut entry: Map<String, Value>, keys: bool, findin
     let (entry, before) = if keys { (entry, Some(referring.into())) } else { (referring, None) };
     findings.push(Finding::Server { name: name.to_owned(), entry: entry.into(), before });
     for (field, variable) in secrets.into_iter().filter(|_| !keys) {
-        let what = format!("the value of {field} for the MCP server {name}");
-        let why = format!("it looks like a secret: set the variable {variable}");
-        findings.push(Finding::Advised { what, why: Notice::with_hint(why, Hint::TakeKeys) });
+        findings.push(Finding::Secret { server: name.to_owned(), field, variable });
     }
 }
 

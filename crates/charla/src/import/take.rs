@@ -53,11 +53,19 @@ impl<'a> Taker<'a> {
     /// Takes a finding, or says why not. An error only where ours cannot be read or written.
     pub(super) fn take(&mut self, program: &'static str, finding: Finding) -> Result<(), Failure> {
         let plain = |done: Result<String, String>| done.map_err(Notice::from);
+        let is_guard = finding.is_guard();
         let (what, done) = match finding {
             Finding::Left { what, why } => (what, Err(why.into())),
+            Finding::Guard { key, instead } => (format!("setting {key}"), Err(instead.into())),
             Finding::Advised { what, why } => (what, Err(why)),
             Finding::Server { name, entry, before } => {
                 (format!("MCP server {name}"), plain(self.server(&name, &entry, before.as_ref())))
+            }
+            Finding::Secret { server, field, .. } if self.has_secret(&server, &field) => return Ok(()),
+            Finding::Secret { server, field, variable } => {
+                let why = format!("it looks like a secret: set the variable {variable}");
+                let what = format!("the value of {field} for the MCP server {server}");
+                (what, Err(Notice::with_hint(why, Hint::TakeKeys)))
             }
             Finding::Instructions { reference } => {
                 (format!("instructions in {reference}"), plain(self.instructions(&reference)?))
@@ -74,7 +82,11 @@ impl<'a> Taker<'a> {
         match done {
             Ok(place) => self.report.taken.push(entry(place.into())),
             Err(Notice { text, hint }) => {
-                self.report.left.push(entry(Notice { text: charla_proto::text::one_line(&text), hint }));
+                let left = entry(Notice { text: charla_proto::text::one_line(&text), hint });
+                if is_guard {
+                    self.report.guards.push(left.clone());
+                }
+                self.report.left.push(left);
             }
         }
         Ok(())
@@ -115,13 +127,26 @@ impl<'a> Taker<'a> {
             return Err("you have a server of this name already".to_owned());
         }
         let place = match self.request.dry_run {
-            true => mcp::check(self.environment, Scope::User, name, entry)
-                .map(|_| self.folder.join("settings.json")),
-            false => mcp::add(self.environment, Scope::User, name, entry).map(|added| added.path),
+            true => mcp::check(self.environment, Scope::User, name, entry).map(|checked| {
+                let missing = checked.ok().and_then(|config| mcp::missing_program(&config, self.environment));
+                (self.folder.join("settings.json"), missing)
+            }),
+            false => {
+                mcp::add(self.environment, Scope::User, name, entry).map(|added| (added.path, added.missing))
+            }
         };
-        let place = place.map_err(|failure| failure.message)?;
+        let (place, missing) = place.map_err(|failure| failure.message)?;
         self.servers.insert(name.to_owned());
-        Ok(self.shown(&place))
+        let missing = missing.map(|program| format!("; there is no program `{program}` yet"));
+        Ok(self.shown(&place) + &missing.unwrap_or_default())
+    }
+
+    /// True where the server of this name has a value there, and no reference to a variable.
+    fn has_secret(&self, server: &str, field: &str) -> bool {
+        let written = mcp::written(self.environment, Scope::User, server).unwrap_or_default();
+        let values =
+            ["env", "headers"].into_iter().filter_map(|place| written.get(place)?.get(field)?.as_str());
+        values.into_iter().any(|value| !value.contains('$'))
     }
 
     /// An instruction file of ours brings theirs in, so that there stays one text to change.

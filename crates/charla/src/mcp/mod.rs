@@ -22,7 +22,7 @@ pub use edit::{Added, Scope, add, remove};
 pub(crate) use edit::{check, written};
 pub use login::{ServerLogin, log_out};
 pub use new_server::NewServer;
-pub(crate) use outlook::outlook;
+pub(crate) use outlook::{missing_program, outlook};
 
 pub use charla_mcp::{
     BegunArgument, Health, ListedPrompt, ListedResource, PromptArgument, ServerPrompt, Servers, State,
@@ -72,6 +72,23 @@ fn declared(server: &str, name: &str) -> Option<String> {
 pub(crate) struct ServerPlans {
     planned: Vec<Planned>,
     surroundings: Surroundings,
+}
+
+/// The servers of these settings that are used and cannot be started as they are written.
+pub(crate) fn unusable(settings: &Settings, environment: &Environment) -> Vec<Health> {
+    let used = settings.mcp_servers.iter().filter(|(name, _)| settings.mcp.uses(name));
+    let flawed = used.filter_map(|(name, server)| {
+        let flaw = config::config(name, server, &Ground::of(name, settings), environment).err()?;
+        Some(Health {
+            server: name.clone(),
+            state: State::Failed(flaw.to_string()),
+            tools: Vec::new(),
+            prompts: Vec::new(),
+            has_resources: false,
+            left_out: Vec::new(),
+        })
+    });
+    flawed.collect()
 }
 
 impl ServerPlans {

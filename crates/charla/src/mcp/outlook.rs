@@ -36,7 +36,7 @@ pub(crate) fn outlook(
 }
 
 /// The program of a server, where there is none of that name.
-pub(super) fn missing_program(config: &ServerConfig, environment: &Environment) -> Option<String> {
+pub(crate) fn missing_program(config: &ServerConfig, environment: &Environment) -> Option<String> {
     match &config.reach {
         Reach::Process(command) if !is_there(&command.program, environment) => Some(command.program.clone()),
         _ => None,

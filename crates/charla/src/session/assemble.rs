@@ -30,7 +30,7 @@ use crate::failure::Failure;
 use crate::helper;
 use crate::hint::Hint;
 use crate::hooks::{HookRunner, HookSet};
-use crate::mcp::{Health, ServerPlans, trusted_names};
+use crate::mcp::{Health, ServerPlans, trusted_names, unusable};
 use crate::models::BoundModel;
 use crate::notices::Notices;
 use crate::settings::Settings;
@@ -151,12 +151,15 @@ impl SessionBuilder<'_> {
     /// Starts the MCP servers for nobody, and says how they are.
     pub async fn check_servers(&self, id: &str, notices: &mut dyn Notices) -> Result<Vec<Health>, Failure> {
         let (places, rules, _) = self.places(id, |_, _, _| Skills::default(), notices)?;
-        let Some(plans) = self.server_plans(&places, &rules, notices) else { return Ok(Vec::new()) };
-        let servers = plans.start();
-        servers.settled().await;
-        let health = servers.health();
-        servers.shutdown().await;
+        let mut health = unusable(self.settings, self.environment);
+        if let Some(plans) = self.server_plans(&places, &rules, notices) {
+            let servers = plans.start();
+            servers.settled().await;
+            health.extend(servers.health());
+            servers.shutdown().await;
+        }
         places.processes.shutdown().await;
+        health.sort_by(|one, other| one.server.cmp(&other.server));
         Ok(health)
     }
 

@@ -29,7 +29,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use charla_proto::text::one_line;
+use charla_proto::text::{nearest, one_line};
 use charla_providers::catalog;
 
 pub(crate) use address::{is_local_network, without_secrets};
@@ -122,6 +122,7 @@ pub(crate) fn load_trusting(
         layers.put_document(document);
     }
     put_environment(&mut layers, environment)?;
+    let allowed = overrides.iter().any(|given| given.key == ["mcp", "allowed"]);
     for Override { key, value, source } in overrides {
         layers.put_value(key, value, Source::Override(source));
     }
@@ -132,7 +133,22 @@ pub(crate) fn load_trusting(
     settings.brought.servers = servers;
     settings.brought.workspace = Arc::new(workspace);
     extended::extend(&mut settings, environment, &mut notices)?;
+    // Settings may name servers of other workspaces; whoever says it for one run means this one.
+    if allowed {
+        notices.extend(about_unknown_servers(&settings));
+    }
     Ok(Effective { settings, layers, notices })
+}
+
+/// Servers that are to be used and are not there.
+fn about_unknown_servers(settings: &Settings) -> impl Iterator<Item = Notice> {
+    let known = &settings.mcp_servers;
+    let unknown = settings.mcp.allowed.iter().flatten().filter(|name| !known.contains_key(*name));
+    unknown.map(|name| {
+        let meant = nearest(name, known.keys().map(String::as_str));
+        let meant = meant.map(|meant| format!("; did you mean `{meant}`?")).unwrap_or_default();
+        format!("there is no MCP server `{}` that could be used{meant}", one_line(name)).into()
+    })
 }
 
 /// The workspace's own file. A mistake in one that the user has not agreed to stops no run: it is left out whole.

@@ -2,8 +2,8 @@
 
 use charla::import::{ImportRequest, Program, import};
 use charla::{Charla, Failure};
+use charla_terminal::import::tell;
 use charla_terminal::printer::Printer;
-use charla_terminal::wording::notice;
 
 use crate::args::ImportArgs;
 use crate::runtime::runtime;
@@ -17,16 +17,5 @@ pub fn run(args: ImportArgs, charla: &Charla, printer: &mut Printer) -> Result<(
     let request = ImportRequest { from, keys, sessions, dry_run };
     let report = runtime()?.block_on(import(&request, charla))?;
     let took = if dry_run { "would take" } else { "took" };
-    for entry in &report.taken {
-        printer.result(&format!("{took}  {}: {} → {}\n", entry.program, entry.what, notice(&entry.about)))?;
-    }
-    for entry in &report.left {
-        printer.result(&format!("left  {}: {} ({})\n", entry.program, entry.what, notice(&entry.about)))?;
-    }
-    if report.taken.is_empty() && report.left.is_empty() {
-        printer.note(&format!("nothing was taken: your home folder has nothing of {}", programs.join(", ")));
-    } else if report.taken.is_empty() {
-        printer.note("nothing was taken");
-    }
-    Ok(())
+    tell(&report, took, &programs, printer)
 }

@@ -82,7 +82,7 @@ fn what_others_left_is_taken_once_and_everything_is_told() {
         "took  codex: MCP server time",
         "took  codex: instructions in ~/.codex/AGENTS.md",
         "took  qwen: command hello",
-        "took  opencode: MCP server near",
+        "took  opencode: MCP server near → ~/.charla/settings.json; there is no program `near` yet",
         "left  claude: MCP server broken (it is no object)",
         "left  claude: MCP server local (it is for /p alone",
         "left  claude: command numbered (it takes numbered arguments",
@@ -153,6 +153,9 @@ fn keys_come_on_demand_and_are_told_to_nobody() {
     assert!(settings(&place).contains(SECRET));
     let again = place.run(&["import", "--keys"]);
     assert!(!again.out.contains("took"), "{}", again.out);
+    // What is there already is not told to be missing.
+    let plain = place.run(&["import"]);
+    assert!(!plain.out.contains("it looks like a secret"), "{}", plain.out);
 }
 
 #[test]
@@ -208,6 +211,28 @@ fn the_model_and_the_mode_come_along_where_they_mean_the_same_and_can_answer() {
                 "left  claude: setting permissions.allow",
             ],
             Some(("anthropic/claude-opus-4-1", "auto_edit")),
+        ),
+        (
+            ".claude/settings.json",
+            r#"{"permissions": {"defaultMode": "acceptEdits", "deny": ["Read(.env)"]}, "hooks": {"PreToolUse": []}}"#,
+            "claude",
+            &[
+                "left  claude: setting permissions.defaultMode (auto_edit) (it asks less, and what guarded it",
+                "left  claude: setting permissions.deny (rules are written in another form here",
+                "left  claude: setting hooks (hooks are written in another form here",
+                "warning: what guarded you there does not hold here: setting permissions.deny of claude, setting hooks of claude",
+            ],
+            None,
+        ),
+        (
+            ".qwen/settings.json",
+            r#"{"tools": {"approvalMode": "auto-edit", "exclude": ["run_shell_command"]}}"#,
+            "qwen",
+            &[
+                "left  qwen: setting tools.approvalMode (auto_edit) (it asks less",
+                "left  qwen: setting tools.exclude (rules are written in another form here",
+            ],
+            None,
         ),
         (
             ".claude/settings.json",
@@ -272,7 +297,8 @@ fn the_model_and_the_mode_come_along_where_they_mean_the_same_and_can_answer() {
         let run = place.run(&["import", "--from", program]);
         assert_eq!(run.out.replace("took  ", "would take  "), would.out, "{text}");
         for told in told {
-            assert!(run.out.contains(told), "{told} is missing in\n{}{}", run.out, run.err);
+            let all = format!("{}{}", run.out, run.err);
+            assert!(all.contains(told), "{told} is missing in\n{all}");
         }
         let ours: Value = serde_json::from_str(&settings(&place)).unwrap_or_default();
         let (model, mode) = set.unwrap_or_default();

@@ -322,9 +322,22 @@ fn an_entry_that_names_no_server_is_told_and_the_others_go_on() {
     let servers = json!({"mcpServers": {"s": entry(&place, "plain"), "odd": {"args": ["x"]}, "unset": {"command": "x", "env": {"A": "$NONE"}}}});
     let place = place.settings(&servers.to_string());
     let run = place.run(&["mcp", "list"]);
-    assert_eq!(run.out, "s  ready, 10 tools\n");
+    assert_eq!(
+        run.out,
+        "odd  failed: it has neither a `command` nor a `url`\ns  ready, 10 tools\nunset  failed: the variable `NONE` is not set\n"
+    );
     assert!(run.err.contains("`odd` is left out: it has neither"), "{}", run.err);
     assert!(run.err.contains("`unset` is left out: the variable `NONE` is not set"), "{}", run.err);
+}
+
+#[test]
+fn a_server_that_is_named_for_one_run_and_not_there_is_told() {
+    let model = server(Script::always(Reply::new().text("ok")));
+    let place = place_with(&model, |place| entry(place, "plain"));
+    let run = ask(&place, "openai/gpt-test", &["--allowed-mcp-server-names", "nosuch"]);
+    assert!(run.err.contains("there is no MCP server `nosuch` that could be used"), "{}", run.err);
+    let run = ask(&place, "openai/gpt-test", &["--allowed-mcp-server-names", "s"]);
+    assert!(!run.err.contains("there is no MCP server"), "{}", run.err);
 }
 
 #[test]
@@ -351,8 +364,8 @@ fn what_is_added_says_what_it_lacks_and_whose_it_is() {
 #[test]
 fn servers_that_cannot_be_started_are_told_with_the_reason() {
     let place = Place::new().settings(r#"{"mcpServers": {"u": {"command": "x", "env": {"A": "$NONE"}}}}"#);
-    let run = place.run(&["mcp", "list"]);
-    assert!(run.err.contains("none of the MCP servers in the settings can be started"), "{}", run.err);
+    assert_eq!(place.run(&["mcp", "list"]).out, "u  failed: the variable `NONE` is not set\n");
+    assert_eq!(place.run(&["mcp", "test"]).code, Some(42));
     let script = "echo code E404 >&2; echo no such package >&2; echo a log is in x >&2; exit 1";
     let servers = json!({"mcpServers": {"npm": {"command": "sh", "args": ["-c", script]}}});
     let place = Place::new().settings(&servers.to_string());
@@ -411,7 +424,7 @@ fn a_prompt_of_a_server_never_takes_a_commands_place() {
     };
     assert!(compressed.err.contains("compress") || compressed.out.contains("compress"), "{}", compressed.err);
     assert!(!server.requests().iter().any(|request| request.body.to_string().contains("Greet all")));
-    assert!(told(&place, "/help").contains("/help"));
+    assert_eq!(place.run(&["-m", "openai/gpt-test", "-p", "/help"]).code, Some(42));
     assert!(told(&place, "/s:compress").contains("Greet all"));
     // What a prompt says is words, and no command.
     let run = place.run(&["-m", "openai/gpt-test", "--resume", "-p", "/sly"]);
