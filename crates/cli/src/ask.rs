@@ -1,7 +1,7 @@
 //! `charla -p`: one prompt, one answer.
 
 use charla::models::Prices;
-use charla::session::{CommandPlace, Filler, PromptDraft};
+use charla::session::{CommandPlace, Filler, LATEST, PromptDraft};
 use charla::settings::{OutputFormat, Override, Settings};
 use charla::{Begin, Charla, Failure, Notices, OpenRequest, OpenedSession};
 use charla_core::CancellationToken;
@@ -12,6 +12,7 @@ use charla_terminal::approver::{Approver, Seat, TERMINAL};
 use charla_terminal::headless::View;
 use charla_terminal::lines::Lines;
 use charla_terminal::printer::Printer;
+use charla_terminal::slash;
 
 use crate::input;
 use crate::intent::Ask;
@@ -31,6 +32,9 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
     if ask.opening.is_some() && !input::is_terminal() {
         return view.fail(&no_conversation());
     }
+    if let Some(failure) = ask.prompt.as_deref().and_then(slash::refused) {
+        return view.fail(&failure);
+    }
     let effective = match charla.settings(ask.flags.clone(), &ask.trust) {
         Ok(effective) => effective,
         Err(failure) => return view.fail(&failure),
@@ -46,6 +50,7 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
     let clients = Clients::default();
     let somebody = somebody_is_there(&settings, charla, view.printer()).then(|| clients.attach());
     let goes_on = matches!(ask.begin, Begin::Resume(_));
+    let is_unnamed = matches!(&ask.begin, Begin::Resume(session) if session == LATEST);
     let other_model = ask.flags.iter().any(|flag| flag.key == ["model", "name"]);
     let request = OpenRequest {
         begin: ask.begin,
@@ -65,6 +70,9 @@ pub async fn run(ask: Ask, charla: &Charla, printer: Printer) -> i32 {
     };
     match opened {
         Ok((mut prompt, session)) => {
+            if is_unnamed {
+                view.goes_on(&session.id);
+            }
             if let Some(content) = &mut prompt {
                 let (environment, rule_files) = (charla.environment(), rule_files.as_slice());
                 let place = CommandPlace { settings: &settings, environment, rule_files };

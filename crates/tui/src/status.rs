@@ -1,5 +1,6 @@
 //! The status line: what answers, how full its window is, what it costs, what is allowed.
 
+use charla::engine;
 use charla::models::Prices;
 use charla_proto::{ApprovalMode, Fact, QueuedPrompt, Record, SessionSnapshot, UsageMetadata};
 use charla_terminal::wording;
@@ -85,22 +86,32 @@ impl Status {
         self.queue.retain(|queued| queued.id != prompt);
     }
 
-    /// How full the window is, in percent.
+    /// How full the window is, in percent; 0 for less than one.
     fn filled(&self) -> Option<u64> {
         let used = self.last.as_ref().map(UsageMetadata::total)?;
         let window = u64::from(self.window?).max(1);
-        Some((used * 100).div_ceil(window))
+        let percent = (used * 100).div_ceil(window);
+        Some(if used * 100 < window { 0 } else { percent })
+    }
+
+    /// The mode that holds: the chosen one, as far as the model is trusted.
+    pub fn held_mode(&self) -> ApprovalMode {
+        self.mode.min(engine::at_most(&self.model))
     }
 
     /// The line. What does not fit is left out, the least needed first.
     pub fn line(&self, columns: usize) -> Line {
-        let mode = match self.mode {
+        let mode = match self.held_mode() {
+            held if held != self.mode => {
+                (Role::Plain, format!("{held}: {} is not for this model", self.mode))
+            }
             ApprovalMode::Default => (Role::Plain, "default".to_owned()),
             ApprovalMode::Yolo => (Role::Failure, "yolo: nothing asks".to_owned()),
             mode => (Role::Warning, mode.to_string()),
         };
         let filled = self.filled().map(|percent| {
             let role = if percent >= 70 { Role::Warning } else { Role::Dim };
+            let percent = if percent == 0 { "<1".to_owned() } else { percent.to_string() };
             (role, format!("{percent}% of {}", wording::tokens(u64::from(self.window.unwrap_or(0)))))
         });
         let used = match self.spent.usage().total() {
@@ -128,5 +139,35 @@ impl Status {
             }
         }
         line
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_mode_that_holds_is_told() {
+        let status = |model: &str, mode| Status { model: model.to_owned(), mode, ..Status::default() };
+        let built_in = format!("{}/{}", engine::PROVIDER, engine::WEIGHTS_NAME);
+        for (model, mode, told) in [
+            ("openai/gpt-5", ApprovalMode::Yolo, "yolo: nothing asks"),
+            (&built_in, ApprovalMode::Yolo, "default: yolo is not for this model"),
+            (&built_in, ApprovalMode::AutoEdit, "default: auto_edit is not for this model"),
+            (&built_in, ApprovalMode::Plan, "plan"),
+        ] {
+            let line = status(model, mode).line(200).text();
+            assert!(line.ends_with(&format!("· {told}")), "{line}");
+        }
+    }
+
+    #[test]
+    fn little_of_a_large_window_is_less_than_a_percent() {
+        for (used, told) in [(2_600, "<1% of 1.0M"), (10_000, "1% of 1.0M"), (10_001, "2% of 1.0M")] {
+            let last = UsageMetadata { prompt_token_count: Some(used), ..UsageMetadata::default() };
+            let status = Status { window: Some(1_000_000), last: Some(last), ..Status::default() };
+            let line = status.line(200).text();
+            assert!(line.contains(told), "{line}");
+        }
     }
 }

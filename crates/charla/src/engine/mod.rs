@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::{Duration, UNIX_EPOCH};
 
 use charla_local::{Engine, EngineOptions, LocalError, Model, Pip, Store};
+use charla_proto::ApprovalMode;
 
 pub use charla_local::WEIGHTS_NAME;
 pub use generator::EngineGenerator;
@@ -33,6 +34,9 @@ const WINDOW: u32 = 8192;
 /// The built-in model was trained on conversations of half as many tokens.
 const BUILT_IN_WINDOW: u32 = 4096;
 const IDLE: Duration = Duration::from_secs(600);
+/// The most that the built-in model is trusted with. It calls a tool where a greeting was meant: no mode lets it change
+/// or run anything unasked.
+pub(crate) const MODE: ApprovalMode = ApprovalMode::Default;
 /// What a small model can be trusted to tell apart.
 const TOOLS: [&str; 4] = ["list_directory", "read_file", "grep_search", "run_shell_command"];
 
@@ -52,6 +56,11 @@ pub fn trained_tools(settings: &Settings) -> Vec<String> {
 /// True for the name of the built-in model, `provider/model`.
 pub fn is_built_in(reference: &str) -> bool {
     reference.split_once('/') == Some((PROVIDER, WEIGHTS_NAME))
+}
+
+/// The most that the model of this name, `provider/model`, is trusted with, whatever mode somebody chose: for those who tell it.
+pub fn at_most(reference: &str) -> ApprovalMode {
+    if is_built_in(reference) { MODE } else { ApprovalMode::Yolo }
 }
 
 /// The engine for the model of this name, else for the built-in one. Nothing is started yet.

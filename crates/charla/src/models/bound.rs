@@ -11,6 +11,7 @@ use charla_providers::tokens;
 use super::choice::{Choice, PromptSize};
 use super::chooser::Chain;
 use super::wiring;
+use crate::engine;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::hint::Hint;
@@ -44,7 +45,6 @@ pub struct BoundModel {
 impl BoundModel {
     /// The model as a session asks it.
     pub(crate) fn for_session(self) -> session::BoundModel {
-        // It calls a tool where a greeting was meant: no mode lets it change or run anything unasked.
         let is_tiny = self.prompt_size == PromptSize::Trained;
         session::BoundModel {
             reference: self.reference,
@@ -53,7 +53,7 @@ impl BoundModel {
             window: self.window,
             count: self.count,
             prices: self.prices,
-            at_most: if is_tiny { ApprovalMode::Default } else { ApprovalMode::Yolo },
+            at_most: if is_tiny { engine::MODE } else { ApprovalMode::Yolo },
         }
     }
 

@@ -75,7 +75,7 @@ pub use rules::{RuleCheck, RulePlaces};
 pub use saved_rules::SavedRules;
 pub use spending::Spending;
 pub(crate) use store::home_store;
-pub use store::{Begin, Message, Sessions, WaitingApproval};
+pub use store::{Begin, LATEST, Message, Sessions, WaitingApproval};
 pub use story::{Said, SessionStory, Spent, TurnStory};
 pub use undo::{Conflicts, Deed, Direction, FileConflict, RevertError, RevertRequest, Reverted};
 pub use workspace::describe_workspace;

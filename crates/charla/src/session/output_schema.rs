@@ -28,7 +28,10 @@ impl OutputSchema {
             refused(error.to_string())
                 .with_hint("it is the path of a JSON Schema, from the current folder on")
         })?;
-        let schema: Value = serde_json::from_str(&text).map_err(|error| refused(error.to_string()))?;
+        let schema: Value = serde_json::from_str(&text).map_err(|error| {
+            refused(format!("it is no JSON: {error}"))
+                .with_hint("a schema is an object such as {\"type\": \"object\", \"properties\": {…}}")
+        })?;
         Ok(Self { text: schema.to_string(), schema: Schema::new(schema).map_err(refused)? })
     }
 

@@ -8,7 +8,7 @@ use charla_core::session::fork::fork;
 use charla_proto::{
     AgentLink, BoxFuture, CallAsked, Content, Conversation, Fact, Inbox, JOURNAL_VERSION, Journal,
     JournalError, Mailbox, Owned, PartKind, PostError, PrunedSessions, Record, Reply, Request, Role,
-    SessionList, SessionStarted, SessionStore, SessionSummary, Skipped, Snapshots, Spent, Standing,
+    SessionList, SessionStarted, SessionStore, SessionSummary, Skipped, Snapshots, Spent, Standing, TurnEnd,
     means_approval, own_text, own_words,
 };
 use charla_store::{Store, Sync};
@@ -21,6 +21,9 @@ use super::story::SessionStory;
 use crate::clock::now;
 use crate::environment::Environment;
 use crate::models::Prices;
+
+/// What the session is called that somebody left last.
+pub const LATEST: &str = "latest";
 
 /// A session that is open for writing.
 pub(super) struct Opened {
@@ -226,8 +229,16 @@ impl Sessions {
 
     /// An earlier session, to go on with it.
     pub(super) async fn resume(&self, which: &str) -> Result<Opened, SessionError> {
-        let id = self.find(which).await?;
+        let (id, passed_over) = match which {
+            LATEST => self.latest(&self.list().await?.sessions).await?,
+            which => (self.find(which).await?, None),
+        };
         let mut opened = self.own(&id).await?;
+        if let Some(newer) = passed_over {
+            opened
+                .notices
+                .push(format!("no model answered in the latest session, {newer}: going on with {id}"));
+        }
         let began = opened.owned.conversation.started.as_ref().map(|started| started.cwd.clone());
         if let Some(began) = began.filter(|began| *began != self.directory) {
             let (began, here) = (began.display(), self.directory.display());
@@ -327,22 +338,53 @@ impl Sessions {
         here.into_iter().map(|session| session.session.as_str()).collect()
     }
 
-    /// The id meant by a number, `latest`, an id, or the beginning of one, which may be all digits, too. A session in which
-    /// nothing was asked is nobody's latest. Where this folder has none, the latest of a folder above within the same project is meant.
+    /// The id meant by a number, `latest`, an id, or the beginning of one, which may be all digits, too.
     pub async fn find(&self, which: &str) -> Result<String, SessionError> {
         let sessions = self.list().await?.sessions;
         if let Some(id) = self.numbered(which, &sessions) {
             return Ok(id.to_owned());
         }
-        if which == "latest" {
-            let is_own = |session: &&SessionSummary| session.has_turns && session.started.agent.is_none();
-            let used = || sessions.iter().filter(is_own);
-            let here = used().find(|session| self.is_here(session));
-            let above = || used().find(|session| self.is_above(session));
-            let latest = here.or_else(above).map(|session| session.session.clone());
-            return latest.ok_or(SessionError::NoneHere);
+        if which == LATEST {
+            return self.latest(&sessions).await.map(|(id, _)| id);
         }
         named(which, sessions.iter().map(|session| session.session.as_str()))
+    }
+
+    /// The latest session, and the newer one that was passed over. One in which nothing was asked is nobody's latest, nor is one
+    /// in which every model failed while another has an answer. Where this folder has none, the latest of a folder above
+    /// within the same project is meant.
+    async fn latest(&self, sessions: &[SessionSummary]) -> Result<(String, Option<String>), SessionError> {
+        let is_own = |session: &&SessionSummary| session.has_turns && session.started.agent.is_none();
+        let used = || sessions.iter().filter(is_own);
+        let mut found: Vec<&str> =
+            used().filter(|session| self.is_here(session)).map(|session| session.session.as_str()).collect();
+        if found.is_empty() {
+            found = used().filter(|session| self.is_above(session)).map(|one| one.session.as_str()).collect();
+        }
+        let newest = *found.first().ok_or(SessionError::NoneHere)?;
+        for id in found {
+            if !self.is_unanswered(id).await {
+                return Ok((id.to_owned(), (id != newest).then(|| newest.to_owned())));
+            }
+        }
+        Ok((newest.to_owned(), None))
+    }
+
+    /// True where the turns of the session of this id failed, and before a model said anything. Little is read where one did.
+    async fn is_unanswered(&self, id: &str) -> bool {
+        let mut records = self.store.read_after(id, 0);
+        let mut has_failed = false;
+        while let Some(record) = records.next().await {
+            use Fact::{HookActed, ModeChanged, ModelChanged, SessionStarted, TurnEnded, TurnStarted};
+            match record.map(|record| record.fact) {
+                Ok(TurnEnded(ended)) if ended.end == TurnEnd::Error => has_failed = true,
+                // Left open, it can be gone on with.
+                Ok(TurnStarted(_)) => has_failed = false,
+                Ok(SessionStarted(_) | ModeChanged(_) | ModelChanged(_) | HookActed(_)) => {}
+                Ok(_) | Err(_) => return false,
+            }
+        }
+        has_failed
     }
 
     /// True when a session began in a folder above this one, in the same project.

@@ -62,6 +62,31 @@ fn a_run_that_fails_at_its_start_leaves_no_session_and_latest_is_the_real_one() 
 }
 
 #[test]
+fn a_session_that_no_model_answered_is_kept_and_not_the_latest() {
+    let server = server(Script::always(Reply::new().text("ok")));
+    // Nothing listens there: the listener is gone.
+    let port = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let settings = json!({"providers": {"ollama": {"baseUrl": format!("http://127.0.0.1:{port}/v1")}}});
+    let unreachable = &["-m", "ollama/none", "-p", "lost words"];
+    let place = Place::with_server(&server).settings(&settings.to_string());
+    ok(&place, &[&MODEL[..], &["-p", "my real conversation"]].concat());
+    assert_ne!(place.run(unreachable).code, Some(0));
+    assert_eq!(place.journals().len(), 2);
+    assert!(ok(&place, &["sessions"]).out.contains("lost words"));
+    let run = ok(&place, &["--resume", "-p", "and go on"]);
+    let sent = server.requests().last().unwrap().body.to_string();
+    assert!(sent.contains("my real conversation"), "{sent}");
+    assert!(run.err.contains("no model answered in the latest session"), "{}", run.err);
+    assert!(run.err.contains("going on with session "), "{}", run.err);
+    // With nothing else, it is the latest.
+    let other = Place::with_server(&server).settings(&settings.to_string());
+    assert_ne!(other.run(unreachable).code, Some(0));
+    ok(&other, &[&["--resume"], &MODEL[..], &["-p", "again"]].concat());
+    let sent = server.requests().last().unwrap().body.to_string();
+    assert!(sent.contains("lost words"), "{sent}");
+}
+
+#[test]
 fn a_session_is_listed_shown_and_exported_with_what_it_cost() {
     let server = server(Script::new([write("a.txt", "alpha\n"), paid("Wrote it."), "Again.".into()]));
     let place = Place::with_server(&server);

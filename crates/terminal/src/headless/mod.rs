@@ -25,8 +25,8 @@ use charla::settings::OutputFormat;
 use charla::{Failure, FailureKind, Notice, Notices, Progress};
 use charla_proto::text::one_line;
 use charla_proto::{
-    CallStatus, CompressionTrigger, Confirmation, ConfirmationDetail, Display, FinishReason, LlmErrorKind,
-    ModelSwitch, ToolErrorKind, ToolResult, TurnEnd, TurnEvent,
+    ApprovalMode, CallStatus, CompressionTrigger, Confirmation, ConfirmationDetail, Display, FinishReason,
+    LlmErrorKind, ModelSwitch, ToolErrorKind, ToolResult, TurnEnd, TurnEvent,
 };
 
 use self::ending::{formless, stopped};
@@ -63,6 +63,9 @@ trait Renderer: Send {
     fn begin(&mut self, _state: &RunState, _prompt: &str, _printer: &mut Printer) -> Result<(), Failure> {
         Ok(())
     }
+
+    /// The run goes on with a session that nobody named.
+    fn goes_on(&mut self, _id: &str, _printer: &mut Printer) {}
 
     /// Something happened that is not the end.
     fn event(&mut self, event: &TurnEvent, state: &RunState, printer: &mut Printer) -> Result<(), Failure>;
@@ -126,6 +129,11 @@ impl View {
     /// The session the run belongs to, when it is an earlier one.
     pub fn in_session(&mut self, id: &str) {
         id.clone_into(&mut self.state.session_id);
+    }
+
+    /// The run goes on with a session that nobody named. Programs find its id in what they are given.
+    pub fn goes_on(&mut self, id: &str) {
+        self.renderer.goes_on(id, &mut self.printer);
     }
 
     /// Whether the answer was asked for as JSON.
@@ -359,7 +367,10 @@ impl View {
     /// Says that a call failed, unless somebody has just said no to it.
     fn tell_failed(&mut self, result: &ToolResult) {
         let refused = self.asks && result.status == CallStatus::Cancelled;
-        if result.status != CallStatus::Success && !refused {
+        // A person has just read that it was not allowed; scripts look for their words.
+        let kind = result.error.as_ref().map(|error| error.kind);
+        let is_told = self.printer.err_terminal && kind == Some(ToolErrorKind::NobodyToAsk);
+        if result.status != CallStatus::Success && !refused && !is_told {
             let words = format!("{}{}", familiar(result), result.output);
             let words: String = words.chars().take(400).collect();
             self.printer.note(&format!("Error executing tool {}: {words}", one_line(&result.name)));
@@ -371,6 +382,8 @@ impl View {
             return;
         }
         let edits = self.state.unapproved.iter().any(|(_, is_edit)| *is_edit);
+        // A mode that does not hold for the model is no advice.
+        let edits = edits && engine::at_most(&self.state.model) >= ApprovalMode::AutoEdit;
         let mode = if edits { "--approval-mode auto_edit (edits) or " } else { "" };
         self.printer.warning(&format!(
             "something was not allowed and nobody was there to ask; allow it with {mode}--allowed-tools TOOL, or see \

@@ -337,3 +337,25 @@ fn cancelling_exits_with_130_and_still_ends_once() {
     assert_eq!(results[0]["status"], "cancelled");
     assert_eq!(lines.last(), Some(results[0]));
 }
+
+#[test]
+fn a_call_that_nobody_could_allow_is_told_a_person_once_and_scripts_in_their_words() {
+    let refused = || {
+        let message = "Not run: it needs approval".to_owned();
+        let result = ToolResult {
+            call: "c1".to_owned(),
+            name: "write_file".to_owned(),
+            status: CallStatus::Error,
+            output: message.clone(),
+            error: Some(charla_proto::ToolFailure { kind: ToolErrorKind::NobodyToAsk, message }),
+            display: None,
+            whole_output: None,
+            spent: Box::default(),
+        };
+        vec![TurnEvent::ToolCallResponse(result), say("No."), finish(FinishReason::Stop)]
+    };
+    let person = play(TERMINAL, refused()).err;
+    assert!(!person.contains("Error executing tool"), "{person}");
+    let script = play(PIPE, refused()).err;
+    assert!(script.contains("Error executing tool write_file: Tool \"write_file\" not found"), "{script}");
+}

@@ -64,6 +64,10 @@ impl Text {
 }
 
 impl Renderer for Text {
+    fn goes_on(&mut self, id: &str, printer: &mut Printer) {
+        printer.note(&format!("going on with session {id}"));
+    }
+
     fn event(&mut self, event: &TurnEvent, _: &RunState, printer: &mut Printer) -> Result<(), Failure> {
         match event {
             TurnEvent::Content { content, delta: true, .. } if printer.out_terminal => {

@@ -6,6 +6,7 @@ use std::time::Instant;
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use charla::custom_command::Piece;
+use charla::engine;
 use charla::session::init_prompt;
 use charla::settings;
 use charla::{Begin, Charla, Failure, OpenRequest};
@@ -106,7 +107,11 @@ impl App {
 
     fn run(&mut self, slash: Slash, rest: String, now: Instant) {
         if self.base.source.server().is_some() && slash.is_about_this_machine(&rest) {
-            return self.not_here("that looks at models, rules and settings");
+            let what = match slash {
+                Slash::Model => "`/model PROVIDER/MODEL` chooses one there; the list is that of models",
+                _ => "that looks at models, rules and settings",
+            };
+            return self.not_here(what);
         }
         match slash {
             Slash::Help => self.transcript.print(help::lines(self.display.size().columns)),
@@ -330,7 +335,14 @@ impl App {
             Choice::Trust(yes) => self.trust(yes),
             Choice::Compose(pieces) => self.compose(pieces, now),
             Choice::Model(model) => self.ask(Command::SetModel { model: model.clone() }, &model),
-            Choice::Mode(mode) => self.ask(Command::SetMode { mode }, "approval mode"),
+            Choice::Mode(mode) => {
+                self.ask(Command::SetMode { mode }, "approval mode");
+                if engine::at_most(&self.status.model) < mode {
+                    let words =
+                        format!("the built-in model is too small for {mode}: changes and commands still ask");
+                    self.transcript.tell(Role::Warning, &words);
+                }
+            }
             Choice::Rewind(to) => {
                 let item = |label: &str, files| Item {
                     label: label.to_owned(),

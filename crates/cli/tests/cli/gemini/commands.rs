@@ -45,6 +45,16 @@ fn words_behind_a_command_without_a_place_stand_at_its_end() {
     assert!(told(&stage, &["/sum", "all", "of", "it"]).contains(r"Sum up.\n\n/sum all of it"));
     // What is no command is words, as in Gemini CLI.
     assert!(told(&stage, &["-p", "/etc/hosts is a file"]).contains("/etc/hosts is a file"));
+    assert!(told(&stage, &["-p", "/tools is a folder here"]).contains("/tools is a folder here"));
+    for (words, instead) in [
+        ("/undo", "`charla undo`"),
+        ("/help", "`charla --help`"),
+        ("/model gpt-5", "`-m PROVIDER/MODEL`"),
+        ("/theme", "`charla` without a prompt"),
+    ] {
+        let run = refused(&stage, &["-p", words]);
+        assert!(run.err.contains("is a command of the terminal") && run.err.contains(instead), "{}", run.err);
+    }
     // What is piped stands before it.
     let run = stage.run_with_input(&[say("Done.")], &["-p", "/sum"], "1 2 3");
     assert_eq!(run.code, Some(0), "{}", run.err);
