@@ -328,7 +328,10 @@ fn refusal(error: &clap::Error) -> Failure {
         message = format!("{message} {}", details.join(", "));
         details.clear();
     }
-    let mut hint = details.join("\n").replace("tip: ", "");
+    let mut hint = match meant_command(error) {
+        Some(meant) => format!("did you mean `{meant}`?"),
+        None => details.join("\n").replace("tip: ", ""),
+    };
     if !hint.is_empty() {
         hint.push('\n');
     }
@@ -341,6 +344,13 @@ fn command_of(text: &str) -> String {
     let usage = text.lines().find_map(|line| line.trim().strip_prefix("Usage:")).unwrap_or("charla");
     let is_name = |word: &&str| word.starts_with(|c: char| c.is_ascii_lowercase());
     usage.split_whitespace().take_while(is_name).collect::<Vec<_>>().join(" ")
+}
+
+/// The command of a group that was meant; the parser names every one that is near.
+fn meant_command(error: &clap::Error) -> Option<&str> {
+    let Some(ContextValue::String(given)) = error.get(ContextKind::InvalidSubcommand) else { return None };
+    let Some(ContextValue::Strings(near)) = error.get(ContextKind::SuggestedSubcommand) else { return None };
+    nearest(given, near.iter().map(String::as_str))
 }
 
 /// The parser's words with what was given on one line: a line break in it would make a line that looks like one of ours.
@@ -365,7 +375,7 @@ fn unknown_mode(error: &clap::Error) -> Option<Failure> {
     let meant = nearest(given, ["default", "auto_edit", "plan"]);
     let meant = meant.map(|meant| format!("did you mean {meant}? ")).unwrap_or_default();
     let hint = format!(
-        "{meant}The modes are default, auto_edit, plan and yolo; docs/policy.md tells what each allows"
+        "{meant}The modes are default (edits and commands ask), auto_edit (edits do not), plan (nothing is changed) and yolo (nothing asks)"
     );
     Some(Failure::input(format!("there is no approval mode `{given}`")).with_hint(hint))
 }

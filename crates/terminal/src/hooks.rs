@@ -6,12 +6,13 @@ use charla_proto::text::one_line;
 /// A line for each hook.
 pub fn in_words(hooks: &[(Hook, HookStanding)]) -> Vec<String> {
     if hooks.is_empty() {
-        return vec!["no hooks are configured (see `hooks` in docs/hooks.md)".to_owned()];
+        return vec!["no hooks are configured (the setting `hooks`)".to_owned()];
     }
     let line = |(hook, standing): &(Hook, HookStanding)| {
         let about = match standing {
             HookStanding::Runs => String::new(),
             HookStanding::Disabled => " (disabled)".to_owned(),
+            HookStanding::Missing => " (cannot run: its script is not there)".to_owned(),
             HookStanding::Untrusted => " (not run: the workspace is not trusted)".to_owned(),
         };
         let matcher = hook.matcher.as_deref().filter(|matcher| !matcher.is_empty());

@@ -22,7 +22,8 @@ struct Arguments {
     #[arg(long, value_name = "N", default_value_t = 0)]
     port: u16,
 
-    /// Script to answer from: a JSON file with `replies`, `rules`, `otherwise`, …
+    /// Script to answer from: a JSON file such as {"replies": ["Hello.", [{"text": "I look."}, {"call": {"name": "list_directory", "args":
+    /// {"dir_path": "."}}}], "Done."], "otherwise": "echo"}. A reply is words, or a list of steps
     #[arg(long, value_name = "FILE")]
     script: Option<PathBuf>,
 

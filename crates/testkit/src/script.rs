@@ -224,7 +224,10 @@ pub struct Reply {
 }
 
 #[derive(Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "a reply is words, a list of steps such as {\"text\": \"…\"} and {\"call\": {…}}, or an object with `steps`"
+)]
 enum ReplyForm {
     Words(String),
     Steps(Vec<Step>),

@@ -202,10 +202,18 @@ impl Checkup {
         self.noted("hooks", &notices);
         for (hook, standing) in &found {
             let is_noted = *standing == HookStanding::Untrusted || hook.unreadable_matcher;
-            let health = if is_noted { Health::Note } else { Health::Ok };
+            let health = match standing {
+                HookStanding::Missing => Health::Wrong,
+                _ if is_noted => Health::Note,
+                _ => Health::Ok,
+            };
             let every =
                 if hook.unreadable_matcher { ", for every tool: its matcher is not understood" } else { "" };
-            self.add("hook", health, format!("{} {}: {}{every}", hook.event, hook.name, standing.name()));
+            let how = match standing {
+                HookStanding::Missing => "cannot run, its script is not there",
+                standing => standing.name(),
+            };
+            self.add("hook", health, format!("{} {}: {how}{every}", hook.event, hook.name));
         }
     }
 }

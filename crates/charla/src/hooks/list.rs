@@ -19,6 +19,8 @@ pub enum HookStanding {
     Disabled,
     /// It comes with a workspace that its user does not trust.
     Untrusted,
+    /// Its script is not there.
+    Missing,
 }
 
 impl HookStanding {
@@ -28,6 +30,7 @@ impl HookStanding {
             HookStanding::Runs => "runs",
             HookStanding::Disabled => "disabled",
             HookStanding::Untrusted => "untrusted",
+            HookStanding::Missing => "missing",
         }
     }
 }
@@ -40,6 +43,7 @@ pub fn listed(
 ) -> Result<Vec<(Hook, HookStanding)>, Failure> {
     let standing = |hook: &Hook| match hook.disabled {
         true => HookStanding::Disabled,
+        false if hook.missing_program(environment).is_some() => HookStanding::Missing,
         false => HookStanding::Runs,
     };
     let set = HookSet::of(settings, notices);

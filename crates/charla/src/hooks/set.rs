@@ -4,9 +4,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use charla_proto::HookEvent;
-use charla_proto::text::one_line;
+use charla_proto::text::{nearest, one_line};
 use regex::Regex;
 
+use crate::environment::Environment;
 use crate::notices::{Notice, Notices};
 use crate::settings::{HookCommand, HookGroup, HookGroups, HooksConfig, Settings};
 
@@ -35,6 +36,20 @@ pub struct Hook {
     /// The folder of the extension that brings it.
     pub(super) extension: Option<PathBuf>,
     pattern: Pattern,
+}
+
+impl Hook {
+    /// The script that its command line begins with, where that is a plain path at which there is nothing. What only a shell could
+    /// resolve is left to it.
+    pub(super) fn missing_program(&self, environment: &Environment) -> Option<&str> {
+        let word = self.command.split_whitespace().next().filter(|word| word.contains('/'))?;
+        let is_plain = word
+            .strip_prefix("~/")
+            .unwrap_or(word)
+            .chars()
+            .all(|c| c.is_alphanumeric() || "/._-+@,".contains(c));
+        (is_plain && !environment.expand(word, &environment.directory).exists()).then_some(word)
+    }
 }
 
 /// Which occasions a hook is for.
@@ -66,6 +81,19 @@ impl Pattern {
     }
 }
 
+/// The event that a name of no event stands for: what another agent calls it, else the nearest.
+fn meant(name: &str) -> Option<HookEvent> {
+    match name {
+        "PreToolUse" => Some(HookEvent::BeforeTool),
+        "PostToolUse" => Some(HookEvent::AfterTool),
+        "UserPromptSubmit" => Some(HookEvent::BeforeAgent),
+        "Stop" => Some(HookEvent::AfterAgent),
+        "PreCompact" => Some(HookEvent::PreCompress),
+        name => nearest(name, HookEvent::ALL.map(|event| event.to_string()).iter().map(String::as_str))
+            .and_then(HookEvent::named),
+    }
+}
+
 /// All hooks of a session.
 #[derive(Clone, Debug, Default)]
 pub struct HookSet {
@@ -90,7 +118,8 @@ impl HookSet {
     ) {
         for (name, groups) in groups {
             let Some(event) = HookEvent::named(name) else {
-                let text = format!("hooks of `{}` never run: there is no such event", one_line(name));
+                let meant = meant(name).map(|event| format!("; did you mean `{event}`?")).unwrap_or_default();
+                let text = format!("hooks of `{}` never run: there is no such event{meant}", one_line(name));
                 notices.warning(&Notice::from(text));
                 continue;
             };
@@ -245,7 +274,38 @@ mod tests {
         };
         assert_eq!((names("x"), names("y")), (vec!["a".to_owned()], vec!["a".to_owned()]));
         assert_eq!(set.all().len(), 4);
-        assert_eq!(heard, [r"hooks of `Before\nTool` never run: there is no such event"]);
+        assert_eq!(
+            heard,
+            [r"hooks of `Before\nTool` never run: there is no such event; did you mean `BeforeTool`?"]
+        );
+        for (name, event) in
+            [("PreToolUse", "BeforeTool"), ("Stop", "AfterAgent"), ("Aftertool", "AfterTool"), ("x", "")]
+        {
+            let (_, heard) = self::set(&format!(r#"{{"hooks": {{"{name}": [{{"hooks": []}}]}}}}"#));
+            let meant = format!("did you mean `{event}`?");
+            assert_eq!(heard[0].ends_with(&meant), !event.is_empty(), "{heard:?}");
+        }
+    }
+
+    #[test]
+    fn a_script_that_is_not_there_is_seen_where_its_path_is_plain() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut environment = Environment::of([("HOME", folder.path())]);
+        environment.directory = folder.path().to_owned();
+        std::fs::write(folder.path().join("there.sh"), "").unwrap();
+        for (command, missing) in [
+            ("~/there.sh --quietly", None),
+            ("./there.sh", None),
+            ("~/gone.sh --quietly", Some("~/gone.sh")),
+            ("hooks/gone.sh", Some("hooks/gone.sh")),
+            ("echo no", None),
+            ("$HOME/gone.sh", None),
+            ("'a b/gone.sh'", None),
+        ] {
+            let groups = serde_json::json!({"hooks": {"BeforeTool": [{"hooks": [{"command": command}]}]}});
+            let (set, _) = self::set(&groups.to_string());
+            assert_eq!(set.all()[0].missing_program(&environment), missing, "{command}");
+        }
     }
 
     #[test]

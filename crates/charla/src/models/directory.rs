@@ -67,6 +67,18 @@ impl<'a> Directory<'a> {
         Failure::input(format!("there is no provider `{name}`")).with_hint(hint)
     }
 
+    /// The model nearest to this name of all that are worth offering.
+    fn offered(&self, name: &str) -> Option<String> {
+        let entries = self.entries();
+        let all: Vec<(&str, &str)> = entries
+            .iter()
+            .flat_map(|entry| catalog::models(&entry.name).map(move |model| (entry.name.as_str(), model)))
+            .collect();
+        let meant = nearest(name, all.iter().map(|(_, model)| *model))?;
+        let (provider, model) = all.iter().find(|(_, model)| *model == meant)?;
+        Some(format!("{provider}/{model}"))
+    }
+
     /// Takes a model's reference apart; `None` for the model when only a provider is named.
     pub fn resolve(&self, reference: &str) -> Result<(Entry, Option<String>), Failure> {
         let reference = reference.trim().trim_end_matches('/');
@@ -82,7 +94,10 @@ impl<'a> Directory<'a> {
             Ok((provider, model)) => return Ok((self.entry(provider), Some(model))),
             Err(ReferenceError::UnknownProvider(name)) => self.unknown(&name),
             Err(ReferenceError::Ambiguous(name)) => {
-                let hint = format!("write provider/model, such as ollama/{name} or openrouter/{name}");
+                let hint = match self.offered(&name) {
+                    Some(meant) => format!("did you mean `{meant}`? Else write provider/model"),
+                    None => format!("write provider/model, such as ollama/{name} or openrouter/{name}"),
+                };
                 Failure::input(ReferenceError::Ambiguous(name).to_string()).with_hint(hint)
             }
             Err(error) => Failure::input(error.to_string()).with_hint(Hint::NameModel),
@@ -280,6 +295,9 @@ mod tests {
         assert_eq!(failure.kind, FailureKind::Input);
         let hint = "write provider/model, such as ollama/llama3 or openrouter/llama3";
         assert_eq!(failure.hint, Some(hint.into()));
+        let failure = directory.resolve("gpt5").unwrap_err();
+        let meant = failure.hint.unwrap().to_string();
+        assert!(meant.starts_with("did you mean `openai/gpt-5"), "{meant}");
     }
 
     #[test]

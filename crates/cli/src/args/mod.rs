@@ -248,6 +248,12 @@ fn message_number(text: &str) -> Result<u64, String> {
     text.parse().map_err(|_| "it is no number of a message; `charla rewind` lists them".to_owned())
 }
 
+/// An amount of money.
+fn dollars(text: &str) -> Result<f64, String> {
+    let amount = text.parse().ok().filter(|amount: &f64| amount.is_finite() && *amount >= 0.0);
+    amount.ok_or_else(|| "it is an amount of US dollars, such as 0.50".to_owned())
+}
+
 /// A temperature that providers know.
 fn temperature(text: &str) -> Result<f64, String> {
     let number: f64 = text.parse().map_err(|_| "it is no number".to_owned())?;
@@ -270,7 +276,7 @@ pub struct ModelArgs {
     pub max_tokens: Option<u64>,
 
     /// Most US dollars that one turn may cost; a model whose price is not known is refused.
-    #[arg(long, value_name = "DOLLARS", help_heading = "Model")]
+    #[arg(long, value_name = "DOLLARS", value_parser = dollars, help_heading = "Model")]
     pub max_cost: Option<f64>,
 
     /// A file whose text stands in place of the built-in system prompt, see `charla prompt show`.

@@ -25,8 +25,9 @@ struct Report {
 
 /// Runs `charla policy`.
 pub fn run(args: &PolicyArgs, charla: &Charla, printer: &mut Printer) -> Result<(), Failure> {
-    let report = report(args, &RulePlaces::of(charla.environment()))
-        .map_err(|error| Failure::config(error.to_string()).with_hint("docs/policy.md describes rules"))?;
+    let report = report(args, &RulePlaces::of(charla.environment())).map_err(|error| {
+        Failure::config(error.to_string()).with_hint("correct the file that is named, or move it away")
+    })?;
     report.notices.iter().for_each(|notice| printer.warning(notice));
     printer.result(&report.text)?;
     match report.failed {

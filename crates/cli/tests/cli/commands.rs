@@ -184,7 +184,11 @@ fn a_local_model_is_the_built_in_one_or_a_model_file() {
 #[test]
 fn what_is_given_wrongly_is_refused_with_advice() {
     let place = Place::new().variable("OPENAI_API_KEY", "key-openai-1");
-    let rows: [(&[&str], &str); 7] = [
+    std::fs::write(place.path().join("work/cut.json"), "{").unwrap();
+    let rows: [(&[&str], &str); 10] = [
+        (&["--max-cost", "abc", "-p", "x"], "it is an amount of US dollars"),
+        (&["--output-schema", "cut.json", "-p", "x"], "hint: a schema is an object such as"),
+        (&["extensions", "instal"], "hint: did you mean `install`?"),
         (&["--temperature", "9", "-p", "x"], "it must be from 0 to 2"),
         (&["--temperature", "nan", "-p", "x"], "it must be from 0 to 2"),
         (&["-m", "openai/no-such", "--max-cost", "1", "-p", "x"], "--max-tokens N"),

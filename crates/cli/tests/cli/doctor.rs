@@ -70,6 +70,17 @@ fn what_is_set_up_is_told_and_all_is_well() {
 }
 
 #[test]
+fn a_hook_whose_script_is_not_there_is_told_where_hooks_are_looked_at() {
+    let hooks = json!({"BeforeTool": [{"hooks": [{"name": "guard", "command": "~/none.sh"}]}]});
+    let place = Place::new().settings(&json!({"hooks": hooks}).to_string());
+    let (_, rows) = findings(&place);
+    let told = "BeforeTool guard: cannot run, its script is not there";
+    assert!(has(&rows, "hook", "wrong", told), "{rows:#?}");
+    let listed = place.run(&["hooks", "list"]).out;
+    assert!(listed.contains("(cannot run: its script is not there)"), "{listed}");
+}
+
+#[test]
 fn an_agent_that_cannot_be_used_is_told_among_the_agents() {
     let place = Place::new();
     write(&place, "agents/bad.md", "---\nname: [\n---\nx\n");

@@ -133,7 +133,13 @@ fn in_words(place: &ResolvedPath, entries: &[FolderEntry], missing: usize, left_
         text.push_str(&format!("\n({ignored} ignored)"));
     }
     left_out.by_rules().for_each(|note| text.push_str(&format!("\n[{note}]")));
-    text_output(text, format!("Listed {} entries of {folder}", entries.len()))
+    text_output(
+        text,
+        match entries.len() {
+            1 => format!("Listed 1 entry of {folder}"),
+            several => format!("Listed {several} entries of {folder}"),
+        },
+    )
 }
 
 /// Refuses everything but a folder.
