@@ -178,7 +178,7 @@ type Row =
 
 #[test]
 fn the_model_and_the_mode_come_along_where_they_mean_the_same_and_can_answer() {
-    let rows: [Row; 9] = [
+    let rows: [Row; 11] = [
         (
             ".codex/config.toml",
             "model = \"gpt-5\"\napproval_policy = \"untrusted\"\nmodel_reasoning_effort = \"high\"\n",

@@ -65,7 +65,9 @@ impl Text {
 
 impl Renderer for Text {
     fn goes_on(&mut self, id: &str, printer: &mut Printer) {
-        printer.note(&format!("going on with session {id}"));
+        if printer.err_terminal {
+            printer.note(&format!("going on with session {id}"));
+        }
     }
 
     fn event(&mut self, event: &TurnEvent, _: &RunState, printer: &mut Printer) -> Result<(), Failure> {
