@@ -16,6 +16,7 @@ const ID: usize = 20;
 const STAT: usize = 40;
 const ASSUME_UNCHANGED: u8 = 0x80;
 const EXTENDED: u8 = 0x40;
+const STAGE: u8 = 0x30;
 /// The mode of an entry that names a commit.
 const SUBMODULE: u32 = 0o160_000;
 
@@ -76,6 +77,11 @@ impl Index {
     /// The files that look like secrets.
     pub(crate) fn secrets(&self) -> impl Iterator<Item = &Entry> {
         self.entries.iter().filter(|entry| looks_secret(&entry.path))
+    }
+
+    /// True while a merge is under way that has conflicts.
+    pub(crate) fn is_unmerged(&self) -> bool {
+        self.entries.iter().any(|entry| self.bytes.get(entry.flags).is_some_and(|flags| flags & STAGE != 0))
     }
 
     /// The folders of submodules.

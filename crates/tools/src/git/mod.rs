@@ -9,6 +9,7 @@ mod attributes;
 mod branch;
 mod index;
 mod layout;
+mod merges;
 mod objects;
 mod revisions;
 mod usage;
@@ -21,6 +22,7 @@ pub(crate) use attributes::lifts_secrets;
 pub use branch::git_branch;
 pub(crate) use index::Index;
 pub(crate) use layout::{is_gits_folder, part_of_repository};
+pub(crate) use merges::{looks_for_renames, may_show_merge};
 pub(crate) use revisions::may_be_no_commit;
 pub(crate) use usage::{GitUse, folder, is_known};
 

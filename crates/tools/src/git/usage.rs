@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use charla_proto::{Effect, Word};
 
-use super::Repository;
+use super::{Repository, may_show_merge};
 
 /// Commands of git that compare the working tree with the index.
 const COMPARING: [&str; 8] =
@@ -23,6 +23,8 @@ pub(crate) struct GitUse {
     pub(crate) runs: bool,
     /// It has git compare files with those that it keeps.
     pub(crate) compares: bool,
+    /// It may have git show a merge beside all its parents at once.
+    shows_merge: bool,
     /// It may have git change its index.
     pub(crate) changes: bool,
 }
@@ -43,6 +45,11 @@ impl GitUse {
         found
     }
 
+    /// True unless all that git shows goes by the names that files have.
+    pub(crate) fn may_show_merge(&self) -> bool {
+        self.shows_merge || !self.runs
+    }
+
     fn take(&mut self, words: &[Word], cwd: &Path) {
         let (folder, rest) = folder(words, cwd);
         self.runs = true;
@@ -50,6 +57,7 @@ impl GitUse {
         self.compares |= name.is_none_or(|name| COMPARING.contains(&name));
         self.changes |= name.is_none_or(|name| !SHOWING.contains(&name));
         let repository = folder.canonicalize().ok().and_then(|folder| Repository::of(&folder));
+        self.shows_merge |= may_show_merge(rest, repository.as_ref());
         let folders = repository.map(|repository| repository.folders()).unwrap_or_default();
         self.folders.extend(folders.into_iter().filter_map(|folder| folder.canonicalize().ok()));
     }

@@ -128,7 +128,7 @@ pub(super) async fn spawn(processes: &Processes, start: &Start) -> io::Result<(C
     match &start.variables {
         Variables::Bare(given) => environment.apply_bare(&mut command, &mark, given),
         Variables::Confined(given) => {
-            environment.apply(&mut command, &mark, start.confinement, &cell);
+            environment.apply(&mut command, &mark, start.confinement, &cell, None);
             command.envs(given.iter().map(|(name, value)| (name, value)));
         }
     }

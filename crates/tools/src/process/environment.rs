@@ -10,6 +10,7 @@ use tokio::process::Command;
 
 use super::plain_git;
 use super::withheld::{Reach, Withheld};
+use crate::git::GitUse;
 
 /// The variable that marks every process of a session, inherited by whatever it starts.
 pub(crate) const MARK: &str = "CHARLA_RUN";
@@ -88,14 +89,25 @@ impl Environment {
         }
     }
 
-    /// Gives a command its variables. The cell is the one it will run in.
-    pub(crate) fn apply(&self, command: &mut Command, mark: &str, confinement: Confinement, cell: &Cell) {
+    /// Gives a command its variables. The cell is the one it will run in; `git` is what it does with git, where that is known.
+    pub(crate) fn apply(
+        &self,
+        command: &mut Command,
+        mark: &str,
+        confinement: Confinement,
+        cell: &Cell,
+        git: Option<&GitUse>,
+    ) {
         command.env_clear().envs(self.of(confinement).iter().map(|(name, value)| (name, value)));
         command.envs(UNATTENDED).env(MARK, mark);
         if confinement < Confinement::Asked {
             let held = self.judged().unasked.iter().find(|(name, _)| name == "GIT_CONFIG_COUNT");
             let held = held.and_then(|(_, count)| count.to_str()?.parse().ok()).unwrap_or(0);
-            command.envs(plain_git::variables(held, cell.attributes()));
+            command.envs(plain_git::variables(
+                held,
+                cell.attributes(),
+                git.is_none_or(GitUse::may_show_merge),
+            ));
         }
     }
 
@@ -135,7 +147,7 @@ mod tests {
                 folder.path(),
                 &Extra::default(),
             );
-            set.apply(&mut command, "x", environment.unwrap_or(Confinement::Open), &open.unwrap());
+            set.apply(&mut command, "x", environment.unwrap_or(Confinement::Open), &open.unwrap(), None);
             command.as_std_mut().output().unwrap().status.success()
         };
         assert!(git(None, &["init", "-q", "."]));

@@ -9,7 +9,7 @@ use charla_sandbox::Cell;
 
 use crate::git::Repository;
 
-const SETTINGS: [(&str, &str); 6] = [
+const SETTINGS: [(&str, &str); 8] = [
     ("core.fsmonitor", "false"),
     ("core.hooksPath", "/dev/null"),
     ("core.pager", "cat"),
@@ -17,11 +17,23 @@ const SETTINGS: [(&str, &str); 6] = [
     // Attributes come from the files that were looked at, and objects are what their numbers say.
     ("attr.tree", ""),
     ("core.useReplaceRefs", "false"),
+    // Of a submodule git shows which commit it is at: nobody has looked at the attributes that it has of its own.
+    ("diff.submodule", "short"),
+    ("log.diffMerges", "separate"),
 ];
 
-/// Variables with settings for git, behind `held` ones that the user's own variables hold.
-pub(super) fn variables(held: usize, attributes: Option<PathBuf>) -> Vec<(String, OsString)> {
-    let settings = SETTINGS.into_iter().map(|(key, value)| (key, OsString::from(value)));
+/// Where a merge is shown beside all its parents, files go by the names that they have in the result.
+const NO_RENAMES: (&str, &str) = ("diff.renames", "false");
+
+/// Variables with settings for git, behind `held` ones that the user's own variables hold; `shows_merge`: it may show a merge
+/// beside all its parents at once.
+pub(super) fn variables(
+    held: usize,
+    attributes: Option<PathBuf>,
+    shows_merge: bool,
+) -> Vec<(String, OsString)> {
+    let settings = SETTINGS.into_iter().chain(shows_merge.then_some(NO_RENAMES));
+    let settings = settings.map(|(key, value)| (key, OsString::from(value)));
     let settings: Vec<_> =
         settings.chain(attributes.map(|file| ("core.attributesFile", file.into_os_string()))).collect();
     let mut variables = vec![("GIT_CONFIG_COUNT".to_owned(), (held + settings.len()).to_string().into())];

@@ -166,7 +166,8 @@ impl Processes {
         let mut command = Command::new(&launch.program);
         command.args(&launch.arguments).current_dir(&launch.cwd);
         command.stdin(Stdio::null()).stdout(writer.try_clone()?).stderr(writer);
-        self.inner.settings.environment.apply(&mut command, &mark, launch.confinement, &cell);
+        let environment = &self.inner.settings.environment;
+        environment.apply(&mut command, &mark, launch.confinement, &cell, Some(&launch.git));
         let (mut cell, index) = self.index_for(cell, launch).await?;
         if let Some(index) = &index {
             command.env("GIT_INDEX_FILE", &index.file);

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use charla_proto::Word;
 
-use crate::git::{Index, Repository, lifts_secrets, may_be_no_commit};
+use crate::git::{Index, Repository, lifts_secrets, looks_for_renames, may_be_no_commit, may_show_merge};
 
 /// Commands of git that show what files hold or held.
 const SHOWING: [&str; 12] = [
@@ -28,6 +28,7 @@ const SHOWING: [&str; 12] = [
 const NO_COMMIT: &str =
     "it names a content or a tree by itself, not in a commit: whether that is a secret file's cannot be told";
 const LIFTED: &str = "the attributes of this repository may have git show the content of secret files";
+const RENAMED: &str = "of a merge it may show what a secret file held that was renamed; without looking for renames it does not ask";
 const UNREAD: &str = "the index of this repository is not understood, so it may show secret files";
 
 /// Commands of git that look into submodules for changes.
@@ -44,6 +45,9 @@ pub(super) fn doubt(words: &[Word], cwd: &Path) -> Option<String> {
     }
     if !SHOWING.contains(&subcommand) {
         return None;
+    }
+    if looks_for_renames(rest) && may_show_merge(words, Some(&repository)) {
+        return Some(RENAMED.to_owned());
     }
     let words = rest.iter().filter_map(Word::known).take_while(|word| *word != "--");
     let mut operands = words.filter(|word| !word.starts_with('-'));
