@@ -11,8 +11,9 @@ use std::sync::Arc;
 
 use charla_proto::tool::Toolbox;
 use charla_proto::{
-    Args, Begun, CallStatus, Confinement, FileChange, FileJudge, FunctionCall, FunctionResponse, Invocation,
-    Lane, OpenCall, Outcome, Part, Plan, RunContext, ToolContext, ToolError, ToolErrorKind, ToolOutput,
+    Args, Begun, CallStatus, Confinement, Consent, FileChange, FileJudge, FunctionCall, FunctionResponse,
+    Invocation, Lane, OpenCall, Outcome, Part, Plan, RunContext, ToolContext, ToolError, ToolErrorKind,
+    ToolOutput,
 };
 use futures_util::future::BoxFuture;
 use futures_util::stream::{FuturesUnordered, StreamExt};
@@ -82,8 +83,8 @@ pub struct Reach {
     pub confinement: Confinement,
     /// True when nothing but git reads files in it.
     pub only_git_reads: bool,
-    /// True when a person was shown the call and agreed to it.
-    pub agreed: bool,
+    /// Who lets it run.
+    pub consent: Consent,
 }
 
 /// A move that the state machine does not have.
@@ -285,7 +286,7 @@ impl Scheduler {
             live: Box::new(move |text| drop(live.try_send((index, text.to_owned())))),
             confinement: reach.confinement,
             only_git_reads: reach.only_git_reads,
-            agreed: reach.agreed,
+            consent: reach.consent,
             files,
         };
         let task = self.running.spawn(invocation.run(cx));

@@ -57,6 +57,11 @@ pub trait Policy: Send + Sync {
         false
     }
 
+    /// Who lets a call run that no person was asked about.
+    fn consent(&self, _plan: &Plan, _mode: ApprovalMode) -> Consent {
+        Consent::Named
+    }
+
     /// Why a call of `tool` must not read a file that it comes across while it runs, if so. The path is
     /// absolute, and no link is in it.
     fn withheld(&self, _tool: &str, path: &Path, _mode: ApprovalMode) -> Option<Withheld> {
@@ -68,6 +73,18 @@ pub trait Policy: Send + Sync {
     fn with_rules(&self, _rules: &str) -> Result<Arc<dyn Policy>, String> {
         Err("this policy takes no further rules".to_owned())
     }
+}
+
+/// Who lets a call run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Consent {
+    /// A person was shown this very call and agreed to it.
+    Person,
+    /// Rules name its commands, or it is known what they do.
+    #[default]
+    Named,
+    /// Nothing but a rule about commands of any kind, or the mode.
+    Broad,
 }
 
 /// What a policy says to a plan, and which rule said it.

@@ -43,7 +43,7 @@ mod tool_of_server;
 mod view;
 
 pub use approval::{
-    ApprovalMode, CallStatus, Confirmation, ConfirmationDetail, Missing, Outcome, Policy, Verdict,
+    ApprovalMode, CallStatus, Confirmation, ConfirmationDetail, Consent, Missing, Outcome, Policy, Verdict,
     means_approval,
 };
 pub use aside::{Aside, AsideAnswer, SampleAnswer, SampleRequest};
@@ -94,8 +94,9 @@ pub use response::{
     UsageMetadata,
 };
 pub use secret::{
-    GITS_OWN, HOME_SECRETS, PatternDots, carries_credential, is_open_in_git, is_secret_of_home, looks_secret,
-    makes_secret, pattern_may_match_secret, secret_attributes, word_names_secret,
+    GITS_OWN, GITS_SETTINGS, HOME_SECRETS, PatternDots, carries_credential, is_open_in_git,
+    is_secret_of_home, looks_secret, makes_secret, pattern_may_match_secret, secret_attributes,
+    word_names_secret,
 };
 pub use standing::{Standing, WaitingQuestion};
 pub use store::{

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::{BoxFuture, Confinement, FileJudge, FunctionDeclaration, Invocation, ToolError};
+use crate::{BoxFuture, Confinement, Consent, FileJudge, FunctionDeclaration, Invocation, ToolError};
 
 /// A tool's arguments, as the model gave them.
 pub type Args = Map<String, Value>;
@@ -74,8 +74,8 @@ pub struct RunContext {
     pub confinement: Confinement,
     /// True when nothing but git reads files in it: then what git keeps may be open to it.
     pub only_git_reads: bool,
-    /// True when a person was shown this very call and agreed to it; false when a rule allowed it.
-    pub agreed: bool,
+    /// Who lets it run.
+    pub consent: Consent,
     /// Says which of the files that it comes across it may read.
     pub files: FileJudge,
 }

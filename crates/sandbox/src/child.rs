@@ -20,6 +20,8 @@ pub(crate) const UNASKED_BOUNDS: &[(Resource, u64)] =
 pub(crate) struct Steps {
     /// The view of the files it gets.
     pub(crate) mounts: Option<Mounts>,
+    /// What keeps a child without confinement from undoing its view: no mount is changed under it.
+    pub(crate) seal: Option<Arc<OwnedFd>>,
     /// What holds it in; absent for a child without confinement.
     pub(crate) limits: Option<Limits>,
 }
@@ -45,6 +47,9 @@ impl Steps {
         sys::close_others_on_exec();
         if let Some(mounts) = &self.mounts {
             mounts.enter()?;
+        }
+        if let Some(seal) = &self.seal {
+            sys::restrict_files(seal.as_fd())?;
         }
         if let Some(limits) = &self.limits {
             for (resource, most) in limits.bounds.unwrap_or_default() {

@@ -16,10 +16,13 @@ use landlock::{
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, fstat, openat, openat2};
 use rustix::io::Errno;
 
+use charla_proto::Consent;
+
 use crate::error::SandboxError;
 use crate::places::{
     ASKED_DEVICES, CACHES_BESIDE, Extra, Places, SINKS, SYSTEM_FILES, SYSTEM_FOLDERS, TOOL_CHAINS,
 };
+use crate::twins;
 
 type Rights = BitFlags<AccessFs>;
 
@@ -144,7 +147,9 @@ impl Grants {
     /// does not stand for the secrets in it.
     pub(crate) fn agreed(&mut self, places: &Places, extra: &Extra, hidden: &BTreeSet<PathBuf>) {
         let nothing = BTreeSet::new();
-        let named = |path: &Path| extra.agreed && path.ancestors().any(|above| hidden.contains(above));
+        let named = |path: &Path| {
+            extra.consent == Consent::Person && path.ancestors().any(|above| hidden.contains(above))
+        };
         for path in &extra.read {
             self.read(path, if named(path) { &nothing } else { hidden });
         }
@@ -231,6 +236,17 @@ impl Opened {
     }
 }
 
+/// A ruleset that forbids nothing but what no ruleset allows: to change mounts, and to look into processes outside of it.
+pub(crate) fn everything() -> Result<OwnedFd, SandboxError> {
+    let empty = Ruleset::default()
+        .set_compatibility(CompatLevel::BestEffort)
+        .handle_access(AccessFs::from_all(ABI::V8))
+        .and_then(Ruleset::create);
+    let place = open_real(Path::new("/"));
+    let all = place.map(|place| Opened { place, rights: AccessFs::from_all(ABI::V8) });
+    finished(empty, all.iter())
+}
+
 fn finished<'a>(
     empty: Result<RulesetCreated, RulesetError>,
     grants: impl Iterator<Item = &'a Opened>,
@@ -281,11 +297,11 @@ fn carve_real(path: &Path, rights: Rights, hidden: &BTreeSet<PathBuf>, give: &mu
         return;
     }
     give(Opened { place, rights: rights & LIST });
-    let twins = Twins::of(hidden, path);
+    let others = Twins::of(hidden, path);
     for entry in fs::read_dir(path).into_iter().flatten().flatten() {
         let (path, kind) = (entry.path(), entry.file_type().ok());
         let is_link = kind.is_none_or(|kind| kind.is_symlink());
-        if !is_link && !hidden.contains(&path) && !twins.has(&path) {
+        if !is_link && !hidden.contains(&path) && !others.has(&path) {
             carve_real(&path, rights, hidden, give);
         }
     }
@@ -300,17 +316,10 @@ impl Twins {
     fn of(hidden: &BTreeSet<PathBuf>, folder: &Path) -> Self {
         let after = (std::ops::Bound::Excluded(folder), std::ops::Bound::Unbounded);
         let inside = hidden.range::<Path, _>(after).take_while(|path| path.starts_with(folder));
-        Self { files: inside.filter_map(|path| identity(path)).collect() }
+        Self { files: inside.filter_map(|path| twins::identity(path)).collect() }
     }
 
     fn has(&self, path: &Path) -> bool {
-        !self.files.is_empty() && identity(path).is_some_and(|file| self.files.contains(&file))
+        !self.files.is_empty() && twins::identity(path).is_some_and(|file| self.files.contains(&file))
     }
-}
-
-/// A file that has more than one name.
-fn identity(path: &Path) -> Option<(u64, u64)> {
-    use std::os::unix::fs::MetadataExt;
-    let file = fs::symlink_metadata(path).ok()?;
-    (file.is_file() && file.nlink() > 1).then(|| (file.dev(), file.ino()))
 }

@@ -3,13 +3,14 @@
 //! Whoever can read the store of a repository can read every secret that was ever committed, staged or stashed, under
 //! whatever name. So unasked children do not read it, but for those in which nothing but git reads files.
 
-use std::collections::BTreeSet;
 use std::fs;
 use std::io::Read;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
-use charla_proto::{carries_credential, is_open_in_git};
+use charla_proto::{GITS_SETTINGS, carries_credential, is_open_in_git, looks_secret};
+
+use crate::tree::Found;
 
 /// What is open of git's folder unless there is a password in it.
 const SETTINGS: [&str; 2] = ["config", "config.worktree"];
@@ -22,68 +23,114 @@ const OTHERS: [(&str, &str); 3] = [(".hg", "store"), (".svn", "pristine"), (".jj
 /// How deep the repositories of submodules are looked for, and how often one names another's objects.
 const DEPTH: usize = 8;
 const MOST_BYTES: u64 = 1 << 20;
+/// Folders of git's that are open.
+const OPEN_FOLDERS: [&str; 3] = ["hooks", "info", "refs"];
+/// How many entries are looked at in one of them.
+const MOST_OPEN: usize = 2_000;
 
 /// Notes what only version control reads in a folder of this name.
-pub(crate) fn note(folder: &Path, kept: &mut BTreeSet<PathBuf>) {
+pub(crate) fn note(folder: &Path, found: &mut Found) {
     let name = folder.file_name().unwrap_or_default();
     if name == ".git" {
-        repository(folder, kept);
+        repository(folder, found);
     }
     let of_others = OTHERS.iter().filter(|(known, _)| name == *known);
-    kept.extend(of_others.map(|(_, store)| folder.join(store)).filter(|store| store.exists()));
+    found.kept.extend(of_others.map(|(_, store)| folder.join(store)).filter(|store| store.exists()));
 }
 
 /// The same in a folder that is laid out as git's. One without references is none for git, but may have been.
-pub(crate) fn bare(folder: &Path, kept: &mut BTreeSet<PathBuf>) {
+pub(crate) fn bare(folder: &Path, found: &mut Found) {
     match folder.join("refs").exists() {
-        true => repository(folder, kept),
-        false => close(&folder.join("objects"), kept),
+        true => repository(folder, found),
+        false => close(&folder.join("objects"), found),
     }
 }
 
 /// The same in a workspace that is laid out as git's: there, people keep files of their own beside its.
-pub(crate) fn bare_workspace(folder: &Path, kept: &mut BTreeSet<PathBuf>) {
-    STORES.iter().for_each(|store| close(&folder.join(store), kept));
-    borrowed(&folder.join("objects"), DEPTH, kept);
+pub(crate) fn bare_workspace(folder: &Path, found: &mut Found) {
+    STORES.iter().for_each(|store| close(&folder.join(store), found));
+    borrowed(&folder.join("objects"), DEPTH, found);
 }
 
 /// Notes what only git reads in its folder, those of submodules and other working trees included.
-pub(crate) fn repository(folder: &Path, kept: &mut BTreeSet<PathBuf>) {
-    one(folder, kept);
+pub(crate) fn repository(folder: &Path, found: &mut Found) {
+    one(folder, found);
     for tree in entries(&folder.join("worktrees")) {
-        one(&tree, kept);
+        one(&tree, found);
     }
-    modules(&folder.join("modules"), DEPTH, kept);
+    modules(&folder.join("modules"), DEPTH, found);
 }
 
-fn modules(folder: &Path, depth: usize, kept: &mut BTreeSet<PathBuf>) {
+fn modules(folder: &Path, depth: usize, found: &mut Found) {
     for entry in entries(folder) {
         match entry.join("HEAD").exists() {
-            true => repository(&entry, kept),
+            true => repository(&entry, found),
             // A submodule's name may have several parts.
-            false if depth > 0 && is_folder(&entry) => modules(&entry, depth - 1, kept),
-            false => close(&entry, kept),
+            false if depth > 0 && is_folder(&entry) => modules(&entry, depth - 1, found),
+            false => close(&entry, found),
         }
     }
 }
 
 /// Everything but what is known to hold no copy of a file.
-fn one(folder: &Path, kept: &mut BTreeSet<PathBuf>) {
+fn one(folder: &Path, found: &mut Found) {
     for entry in entries(folder) {
         let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let has_password =
             || SETTINGS.contains(&name.as_str()) && text(&entry).is_none_or(|text| carries_credential(&text));
         let nests = NESTING.contains(&name.as_str()) && is_folder(&entry);
         if !nests && (!is_open_in_git(&name) || has_password()) {
-            close(&entry, kept);
+            close(&entry, found);
+        } else if OPEN_FOLDERS.contains(&name.as_str()) {
+            secrets_in(&entry, folder, found);
         }
     }
-    borrowed(&folder.join("objects"), DEPTH, kept);
+    borrowed(&folder.join("objects"), DEPTH, found);
+}
+
+/// Nobody reads a secret that lies among what is open of git's folder. Where there is too much to look at, only git reads it.
+fn secrets_in(open: &Path, folder: &Path, found: &mut Found) {
+    let mut folders = vec![open.to_owned()];
+    let mut left = MOST_OPEN;
+    while let Some(next) = folders.pop() {
+        for entry in entries(&next) {
+            let Some(now) = left.checked_sub(1) else { return close(open, found) };
+            left = now;
+            // By its name from git's folder: what is in that is secret to others for its sake.
+            let name = entry.strip_prefix(folder).unwrap_or(&entry);
+            match looks_secret(name) {
+                // A branch may have any name, and git reads it.
+                true if open.ends_with("refs") => close(&entry, found),
+                true => found.hidden.extend(entry.canonicalize()),
+                false if is_folder(&entry) => folders.push(entry),
+                false => {}
+            }
+        }
+    }
+}
+
+/// What says which programs git runs in its folder, those of submodules and other working trees included.
+pub(crate) fn settings(folder: &Path) -> Vec<PathBuf> {
+    let mut all: Vec<PathBuf> = GITS_SETTINGS.iter().map(|name| folder.join(name)).collect();
+    all.retain(|path| path.symlink_metadata().is_ok_and(|found| !found.is_symlink()));
+    let nested = NESTING.iter().flat_map(|name| below(&folder.join(name), DEPTH));
+    all.extend(nested.flat_map(|folder| settings(&folder)));
+    all
+}
+
+/// The folders of git's that lie below.
+fn below(folder: &Path, depth: usize) -> Vec<PathBuf> {
+    let one = |entry: PathBuf| match entry.join("HEAD").exists() {
+        true => vec![entry],
+        false if depth > 0 && is_folder(&entry) => below(&entry, depth - 1),
+        false => Vec::new(),
+    };
+    entries(folder).flat_map(one).collect()
 }
 
 /// A link holds nothing: what it leads to does.
-fn close(entry: &Path, kept: &mut BTreeSet<PathBuf>) {
-    kept.extend(entry.canonicalize());
+fn close(entry: &Path, found: &mut Found) {
+    found.kept.extend(entry.canonicalize());
 }
 
 /// True for a folder that is no link.
@@ -92,12 +139,12 @@ fn is_folder(path: &Path) -> bool {
 }
 
 /// Objects that a repository takes from another.
-fn borrowed(objects: &Path, depth: usize, kept: &mut BTreeSet<PathBuf>) {
+fn borrowed(objects: &Path, depth: usize, found: &mut Found) {
     let list = text(&objects.join("info/alternates")).unwrap_or_default();
     for line in list.lines().filter(|line| !line.is_empty()) {
         let Ok(other) = objects.join(line).canonicalize() else { continue };
-        if kept.insert(other.clone()) && depth > 0 {
-            borrowed(&other, depth - 1, kept);
+        if found.kept.insert(other.clone()) && depth > 0 {
+            borrowed(&other, depth - 1, found);
         }
     }
 }
@@ -131,6 +178,8 @@ mod tests {
         let at = |name: &str| place.path().canonicalize().unwrap().join(name);
         for folder in [
             ".git/refs/heads",
+            ".git/hooks",
+            ".git/info/deep",
             ".git/logs",
             ".git/objects/info",
             ".git/modules/deep/er/objects",
@@ -146,12 +195,15 @@ mod tests {
             fs::write(at(".git").join(open), "[core]\n").unwrap();
         }
         fs::write(at(".git/unheard-of"), "content").unwrap();
+        fs::write(at(".git/hooks/.env"), "content").unwrap();
+        fs::write(at(".git/hooks/pre-commit"), "content").unwrap();
+        fs::write(at(".git/info/deep/server.pem"), "content").unwrap();
         fs::write(at(".git/modules/stray"), "content").unwrap();
         fs::write(at(".git/objects/info/alternates"), "../../shared/objects\n").unwrap();
         let last = format!("{}\n", at("last").display());
         fs::write(at("shared/objects/info/alternates"), last).unwrap();
-        let mut kept = BTreeSet::new();
-        note(&at(".git"), &mut kept);
+        let mut found = Found::default();
+        note(&at(".git"), &mut found);
         let expected = [
             ".git/logs",
             ".git/modules/deep/er/config",
@@ -163,6 +215,7 @@ mod tests {
             "last",
             "shared/objects",
         ];
-        assert_eq!(kept, expected.map(at).into());
+        assert_eq!(found.kept, expected.map(at).into());
+        assert_eq!(found.hidden, [".git/hooks/.env", ".git/info/deep/server.pem"].map(at).into());
     }
 }

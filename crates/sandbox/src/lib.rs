@@ -26,6 +26,8 @@ mod arrivals;
 #[cfg(target_os = "linux")]
 mod child;
 #[cfg(target_os = "linux")]
+mod closed;
+#[cfg(target_os = "linux")]
 mod files;
 #[cfg(target_os = "linux")]
 mod filter;
@@ -45,6 +47,8 @@ mod sys;
 mod tree;
 #[cfg(target_os = "linux")]
 mod trial;
+#[cfg(target_os = "linux")]
+mod twins;
 
 #[cfg(not(target_os = "linux"))]
 mod elsewhere;
@@ -54,7 +58,7 @@ use elsewhere as sandbox;
 use elsewhere as arrivals;
 
 pub use arrivals::Arrivals;
-pub use charla_proto::Confinement;
+pub use charla_proto::{Confinement, Consent};
 pub use denial::denial;
 pub use error::SandboxError;
 pub use places::{BUILD_CACHES, Bounds, Extra, Places, RUNS_LATER, SYSTEM_FOLDERS, TOOL_CHAINS, Treatment};

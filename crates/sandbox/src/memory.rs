@@ -185,10 +185,11 @@ mod tests {
             readable: Vec::new(),
             history: Vec::new(),
             secrets: Vec::new(),
+            denied: Vec::new(),
             treatment: Arc::new(move |path: &Path| {
                 judged.fetch_add(1, Ordering::Relaxed);
                 match path.ends_with(".env") {
-                    true => Treatment::Hidden { guarded: false },
+                    true => Treatment::Hidden { guarded: false, denied: false },
                     false => Treatment::Plain,
                 }
             }),

@@ -4,6 +4,7 @@
 //! editing child gets a mount namespace: everything read-only, the workspace writable on top, protected places
 //! read-only on top of that, hidden ones covered.
 
+use std::collections::BTreeSet;
 use std::ffi::CString;
 use std::io;
 use std::os::fd::{AsFd, FromRawFd, IntoRawFd, OwnedFd};
@@ -11,6 +12,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI32, Ordering};
 
+use crate::closed::Closed;
 use crate::error::SandboxError;
 use crate::sys;
 use crate::tree::Found;
@@ -21,11 +23,23 @@ const SYS_ADMIN: u64 = 1 << 21;
 #[derive(Debug)]
 pub(crate) struct Mounts {
     user: Option<UserMaps>,
-    writable: Vec<Writable>,
+    /// What can be written; absent where that is as it was.
+    writable: Option<Vec<Writable>>,
+    pinned: Vec<CString>,
     protected: Vec<CString>,
     hidden_files: Vec<CString>,
     hidden_folders: Vec<CString>,
+    covers: Covers,
     cwd: CString,
+}
+
+/// How a file is kept from being read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Covers {
+    /// It is empty.
+    Empty,
+    /// It cannot be opened: whoever needs it is told so, and version control does not take it for changed.
+    Closed,
 }
 
 /// The user and group that we are outside, in a user namespace.
@@ -63,22 +77,55 @@ impl Mounts {
         found: &Found,
         cwd: &Path,
     ) -> Result<Self, SandboxError> {
-        if found.hidden.len() + found.protected.len() > Self::MOST {
+        let one = |path| Ok(Writable { path: c_path(path)?, mount: AtomicI32::new(-1) });
+        let writable = writable.map(one).collect::<Result<_, SandboxError>>()?;
+        let view = Self::covering(&found.hidden, &found.protected, cwd)?;
+        Ok(Self { writable: Some(writable), ..view })
+    }
+
+    /// A view in which everything is as it was, but for what is closed. What can be written beside that is left to others.
+    pub(crate) fn closing(closed: &Closed, cwd: &Path) -> Result<Self, SandboxError> {
+        let view = Self::covering(&closed.hidden, &closed.protected, cwd)?;
+        Ok(Self { pinned: all(closed.pinned.iter())?, covers: Covers::Closed, ..view })
+    }
+
+    /// The same view with more that is closed.
+    pub(crate) fn and_closing(self, closed: &Closed) -> Result<Self, SandboxError> {
+        let more = Self::closing(closed, Path::new("/"))?;
+        let joined = |mut one: Vec<CString>, other: Vec<CString>| {
+            one.extend(other);
+            one
+        };
+        Ok(Self {
+            pinned: more.pinned,
+            protected: joined(self.protected, more.protected),
+            hidden_files: joined(self.hidden_files, more.hidden_files),
+            hidden_folders: joined(self.hidden_folders, more.hidden_folders),
+            covers: Covers::Closed,
+            ..self
+        })
+    }
+
+    fn covering(
+        hidden: &BTreeSet<PathBuf>,
+        protected: &BTreeSet<PathBuf>,
+        cwd: &Path,
+    ) -> Result<Self, SandboxError> {
+        if hidden.len() + protected.len() > Self::MOST {
             return Err(SandboxError::Missing(format!(
                 "the workspace has more than {} protected and secret places",
                 Self::MOST
             )));
         }
-        let (folders, files): (Vec<_>, Vec<_>) = found.hidden.iter().partition(|path| path.is_dir());
-        let all =
-            |paths: Vec<&PathBuf>| paths.into_iter().map(|path| c_path(path)).collect::<Result<Vec<_>, _>>();
-        let one = |path| Ok(Writable { path: c_path(path)?, mount: AtomicI32::new(-1) });
+        let (folders, files): (Vec<_>, Vec<_>) = hidden.iter().partition(|path| path.is_dir());
         Ok(Self {
             user: (!is_administrator()).then(UserMaps::of_process),
-            writable: writable.map(one).collect::<Result<_, SandboxError>>()?,
-            protected: all(found.protected.iter().collect())?,
-            hidden_files: all(files)?,
-            hidden_folders: all(folders)?,
+            writable: None,
+            pinned: Vec::new(),
+            protected: all(protected.iter())?,
+            hidden_files: all(files.into_iter())?,
+            hidden_folders: all(folders.into_iter())?,
+            covers: Covers::Empty,
             cwd: c_path(cwd)?,
         })
     }
@@ -93,12 +140,18 @@ impl Mounts {
             None => sys::unshare(libc::CLONE_NEWNS)?,
         }
         sys::make_mounts_private()?;
-        for place in &self.writable {
-            place.mount.store(sys::clone_mount(&place.path)?.into_raw_fd(), Ordering::Relaxed);
+        if let Some(writable) = &self.writable {
+            for place in writable {
+                place.mount.store(sys::clone_mount(&place.path)?.into_raw_fd(), Ordering::Relaxed);
+            }
+            sys::make_everything_read_only()?;
+            for place in writable {
+                sys::place_mount(place.take().as_fd(), &place.path)?;
+            }
         }
-        sys::make_everything_read_only()?;
-        for place in &self.writable {
-            sys::place_mount(place.take().as_fd(), &place.path)?;
+        for path in &self.pinned {
+            let Some(mount) = there(sys::clone_mount(path))? else { continue };
+            sys::place_mount(mount.as_fd(), path)?;
         }
         for path in &self.protected {
             let Some(mount) = there(sys::clone_mount(path))? else { continue };
@@ -107,7 +160,10 @@ impl Mounts {
         }
         for path in &self.hidden_files {
             let cover = sys::clone_mount(c"/dev/null")?;
-            sys::make_read_only(cover.as_fd())?;
+            match self.covers {
+                Covers::Empty => sys::make_read_only(cover.as_fd())?,
+                Covers::Closed => sys::make_closed(cover.as_fd())?,
+            }
             there(sys::place_mount(cover.as_fd(), path))?;
         }
         for path in &self.hidden_folders {
@@ -125,6 +181,10 @@ impl Writable {
         // SAFETY: stored a moment ago by this process, which owned it, and taken once.
         unsafe { OwnedFd::from_raw_fd(raw) }
     }
+}
+
+fn all<'a>(paths: impl Iterator<Item = &'a PathBuf>) -> Result<Vec<CString>, SandboxError> {
+    paths.map(|path| c_path(path)).collect()
 }
 
 /// What is gone by now needs no cover.

@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use charla_proto::HOME_SECRETS;
+use charla_proto::{Consent, HOME_SECRETS};
 
 /// What becomes of a file or folder of the workspace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +15,9 @@ pub enum Treatment {
     Hidden {
         /// It is protected, too: an editing child may not make it.
         guarded: bool,
+        /// A rule denies it: it is kept from every child but those that a person agreed to without a confinement, and those that
+        /// a rule names so.
+        denied: bool,
     },
     /// It is read, and neither written nor made by editing children. `closed`: nothing in it is looked at any further.
     Protected {
@@ -41,7 +44,9 @@ pub struct Places {
     pub history: Vec<PathBuf>,
     /// Files and folders that only unconfined children may read, beside [`HOME_SECRETS`].
     pub secrets: Vec<PathBuf>,
-    /// What becomes of a path in the workspace.
+    /// Where something is that rules deny, in the workspace and elsewhere: a file, or a folder with such files.
+    pub denied: Vec<PathBuf>,
+    /// What becomes of a path in the workspace, and in those places.
     pub treatment: Arc<dyn Fn(&Path) -> Treatment + Send + Sync>,
 }
 
@@ -58,9 +63,10 @@ pub struct Extra {
     pub read: Vec<PathBuf>,
     /// It names these to be written.
     pub write: Vec<PathBuf>,
-    /// A person was shown what it names and agreed to it: then it may read and write that even where it is secret, and change
-    /// what runs later. What only a rule allows may not.
-    pub agreed: bool,
+    /// Who lets it run. Where a person was shown what it names and agreed to it, it may read and write that even where it is
+    /// secret, and change what runs later; what only a rule allows may not. What nothing but a broad rule allows gets at no
+    /// secret of the workspace, and writes none of its protected places.
+    pub consent: Consent,
     /// It may read what git keeps in these folders, because nothing but git reads files in it. For a child that nobody was
     /// asked about; those that a person agreed to may anyway.
     pub git: Vec<PathBuf>,

@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
-use charla_proto::Confinement;
+use charla_proto::{Confinement, Consent};
 
 use crate::arrivals::Arrivals;
 use crate::child::{Limits, Steps, UNASKED_BOUNDS, before_exec};
+use crate::closed::{Closed, Closing};
 use crate::error::SandboxError;
-use crate::files::{Grants, Made, System};
+use crate::files::{self, Grants, Made, System};
 use crate::filter::{self, Program};
 use crate::memory::Memory;
 use crate::mounts::Mounts;
@@ -36,6 +37,8 @@ pub struct Sandbox {
     memory: Arc<Memory>,
     /// The same of what is readable beside it.
     beside: Memory,
+    /// The same of what rules deny beside it.
+    denied: Memory,
 }
 
 /// A confinement that is ready for one child.
@@ -92,6 +95,7 @@ impl Sandbox {
             rulesets: Default::default(),
             memory: Arc::default(),
             beside: Memory::default(),
+            denied: Memory::default(),
         }
     }
 
@@ -115,10 +119,10 @@ impl Sandbox {
     /// here is an error, but for that one: a person agreed, and was told what holds.
     pub fn prepare(&self, confinement: Confinement, cwd: &Path, extra: &Extra) -> Result<Cell, SandboxError> {
         if let Some(bounds) = self.bounds.filter(|_| confinement >= Confinement::Asked) {
-            return self.bounded(bounds);
+            return self.bounded(bounds, cwd, extra);
         }
         match confinement {
-            Confinement::Open => Ok(Cell { steps: Steps::default(), private: None, arrivals: None }),
+            Confinement::Open => self.open(cwd, extra),
             Confinement::Asked if !self.proven().reading => {
                 Ok(Cell { steps: Steps::default(), private: None, arrivals: None })
             }
@@ -186,6 +190,27 @@ impl Sandbox {
         Ok(found)
     }
 
+    /// A child that runs with the user's rights. Where nothing but a broad rule lets it run, what rules deny is closed to it.
+    fn open(&self, cwd: &Path, extra: &Extra) -> Result<Cell, SandboxError> {
+        let mut steps = Steps::default();
+        if extra.consent == Consent::Broad
+            && let Some(closed) = self.closed(Closing::Denied)?
+        {
+            steps.mounts = Some(Mounts::closing(&closed, cwd)?);
+            steps.seal = Some(Arc::new(files::everything()?));
+        }
+        Ok(Cell { steps, private: None, arrivals: None })
+    }
+
+    /// What is closed to a child that otherwise reaches the whole workspace, where the kernel can do that.
+    fn closed(&self, closing: Closing) -> Result<Option<Closed>, SandboxError> {
+        if closing == Closing::Denied && self.places.denied.is_empty() || !self.proven().editing {
+            return Ok(None);
+        }
+        let closed = Closed::look(&self.places, &self.memory, &self.denied, closing)?;
+        Ok((!closed.is_empty()).then_some(closed))
+    }
+
     fn asked(&self, cwd: &Path, extra: &Extra) -> Result<Cell, SandboxError> {
         let places = &self.places;
         let mut hidden: BTreeSet<PathBuf> = places.all_secrets().into_iter().collect();
@@ -193,13 +218,18 @@ impl Sandbox {
         let real: Vec<PathBuf> = hidden.iter().filter_map(|path| path.canonicalize().ok()).collect();
         hidden.extend(real);
         let mut grants = Grants::asked();
-        grants.asked_system(places, &hidden, extra.agreed || extra.lasting);
+        grants.asked_system(places, &hidden, extra.consent == Consent::Person || extra.lasting);
         for root in tree::outermost(&places.roots).into_iter().chain(&places.history) {
             grants.write(root, &hidden);
         }
         self.read_beside(&mut grants);
         grants.agreed(places, extra, &hidden);
-        let mounts = if extra.lasting { self.settled(&hidden, cwd)? } else { None };
+        let settled = if extra.lasting { self.settled(&hidden, cwd)? } else { None };
+        let mounts = match (settled, self.closed(Closing::for_consent(extra.consent))?) {
+            (Some(view), Some(closed)) => Some(view.and_closing(&closed)?),
+            (None, Some(closed)) => Some(Mounts::closing(&closed, cwd)?),
+            (view, None) => view,
+        };
         self.cell(Confinement::Asked, grants, mounts)
     }
 
@@ -227,7 +257,7 @@ impl Sandbox {
     }
 
     /// What a person agreed to who may reach the workspace and nothing else: all of the workspace, and what every child needs.
-    fn bounded(&self, bounds: Bounds) -> Result<Cell, SandboxError> {
+    fn bounded(&self, bounds: Bounds, cwd: &Path, extra: &Extra) -> Result<Cell, SandboxError> {
         if !self.proven().reading {
             return Err(SandboxError::Missing(self.proven().notes.join("; ")));
         }
@@ -248,7 +278,9 @@ impl Sandbox {
         };
         let capabilities = filter::FILE_CAPABILITIES;
         let limits = Limits { bounds: Some(UNASKED_BOUNDS), capabilities, ruleset, program };
-        let steps = Steps { mounts: None, limits: Some(limits) };
+        let closed = self.closed(Closing::for_consent(extra.consent))?;
+        let mounts = closed.map(|closed| Mounts::closing(&closed, cwd)).transpose()?;
+        let steps = Steps { mounts, limits: Some(limits), seal: None };
         Ok(Cell { steps, private: Some(private), arrivals: None })
     }
 
@@ -296,7 +328,7 @@ impl Sandbox {
         };
         let bounds = private.is_some().then_some(UNASKED_BOUNDS);
         let limits = Limits { bounds, capabilities, ruleset, program: self.program(confinement)? };
-        Ok(Cell { steps: Steps { mounts, limits: Some(limits) }, private, arrivals: None })
+        Ok(Cell { steps: Steps { mounts, limits: Some(limits), seal: None }, private, arrivals: None })
     }
 
     fn program(&self, confinement: Confinement) -> Result<Arc<Program>, SandboxError> {

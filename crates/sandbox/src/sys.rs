@@ -36,6 +36,7 @@ struct MountAttributes {
 }
 
 const ATTRIBUTE_READ_ONLY: u64 = 1;
+const ATTRIBUTE_NO_DEVICES: u64 = 4;
 const OPEN_TREE_CLONE: c_uint = 1;
 const RECURSIVE: c_uint = 0x8000;
 const MOVE_MOUNT_F_EMPTY_PATH: c_uint = 4;
@@ -235,9 +236,8 @@ pub(crate) fn place_mount(mount: BorrowedFd<'_>, path: &CStr) -> io::Result<()> 
     checked(done).map(drop)
 }
 
-fn read_only(folder: c_int, path: &CStr, flags: c_uint) -> io::Result<()> {
-    let attributes =
-        MountAttributes { set: ATTRIBUTE_READ_ONLY, clear: 0, propagation: 0, user_namespace: 0 };
+fn set_attributes(folder: c_int, path: &CStr, flags: c_uint, set: u64) -> io::Result<()> {
+    let attributes = MountAttributes { set, clear: 0, propagation: 0, user_namespace: 0 };
     let size = size_of::<MountAttributes>();
     // SAFETY: the path ends with a zero byte, and the structure is as large as it says.
     let done = unsafe {
@@ -248,10 +248,17 @@ fn read_only(folder: c_int, path: &CStr, flags: c_uint) -> io::Result<()> {
 
 /// Nothing can be written through a mount, nor through what is mounted below it.
 pub(crate) fn make_read_only(mount: BorrowedFd<'_>) -> io::Result<()> {
-    read_only(mount.as_raw_fd(), c"", RECURSIVE | libc::AT_EMPTY_PATH as c_uint)
+    let flags = RECURSIVE | libc::AT_EMPTY_PATH as c_uint;
+    set_attributes(mount.as_raw_fd(), c"", flags, ATTRIBUTE_READ_ONLY)
+}
+
+/// A device that is mounted so cannot be opened, whoever tries.
+pub(crate) fn make_closed(device: BorrowedFd<'_>) -> io::Result<()> {
+    let set = ATTRIBUTE_READ_ONLY | ATTRIBUTE_NO_DEVICES;
+    set_attributes(device.as_raw_fd(), c"", libc::AT_EMPTY_PATH as c_uint, set)
 }
 
 /// Nothing can be written anywhere.
 pub(crate) fn make_everything_read_only() -> io::Result<()> {
-    read_only(libc::AT_FDCWD, c"/", RECURSIVE)
+    set_attributes(libc::AT_FDCWD, c"/", RECURSIVE, ATTRIBUTE_READ_ONLY)
 }

@@ -11,6 +11,7 @@ use crate::error::SandboxError;
 use crate::kept;
 use crate::memory::{Entry, Kind, Memory, Recall};
 use crate::places::{Places, Treatment};
+use crate::twins;
 
 /// How many entries of the workspace are looked at.
 const LIMIT: usize = 200_000;
@@ -24,6 +25,8 @@ const FILLED_BY_OTHERS: [&str; 5] = ["node_modules", "__pycache__", ".venv", "ve
 pub(crate) struct Found {
     /// Content that nobody reads.
     pub(crate) hidden: BTreeSet<PathBuf>,
+    /// What of that a rule denies.
+    pub(crate) denied: BTreeSet<PathBuf>,
     /// Content that only version control reads.
     pub(crate) kept: BTreeSet<PathBuf>,
     /// What is not written.
@@ -101,6 +104,23 @@ pub(crate) fn look_beside(places: &Places, folders: &[PathBuf], memory: &Memory)
     found.hidden
 }
 
+/// What rules deny in places beside the workspace. One with too many entries is left to those who read command lines.
+pub(crate) fn look_for_denied(places: &Places, beside: &[PathBuf], memory: &Memory) -> BTreeSet<PathBuf> {
+    let mut denied = BTreeSet::new();
+    let mut walk = Walk { places, recall: memory.recall(places), left: LIMIT, limit: LIMIT };
+    for place in beside {
+        if matches!((places.treatment)(place), Treatment::Hidden { denied: true, .. }) {
+            denied.insert(place.clone());
+            continue;
+        }
+        let mut found = Found::default();
+        if walk.through(place, &mut found).is_ok() {
+            denied.append(&mut found.denied);
+        }
+    }
+    denied
+}
+
 fn look_at(places: &Places, memory: &Memory, limit: usize) -> Result<Found, SandboxError> {
     let mut found = Found::default();
     let mut walk = Walk { places, recall: memory.recall(places), left: limit, limit };
@@ -108,8 +128,9 @@ fn look_at(places: &Places, memory: &Memory, limit: usize) -> Result<Found, Sand
         walk.through(root, &mut found)?;
     }
     for folder in &places.history {
-        kept::repository(folder, &mut found.kept);
+        kept::repository(folder, &mut found);
     }
+    found.take_twins(places);
     Ok(found)
 }
 
@@ -133,8 +154,8 @@ impl Walk<'_> {
             let too_large = || SandboxError::TooLarge { root: root.to_owned(), limit: self.limit };
             self.left = self.left.checked_sub(listing.count).ok_or_else(too_large)?;
             match listing.is_repository {
-                true if folder == *root => kept::bare_workspace(&folder, &mut found.kept),
-                true => kept::bare(&folder, &mut found.kept),
+                true if folder == *root => kept::bare_workspace(&folder, found),
+                true => kept::bare(&folder, found),
                 false => {}
             }
             if listing.has_head && cover == Cover::Nothing {
@@ -154,21 +175,36 @@ impl Walk<'_> {
 }
 
 impl Found {
+    /// Other names of what is hidden. Git links what it keeps to other working trees, and nothing of that is hidden here.
+    fn take_twins(&mut self, places: &Places) {
+        let looked_into = |folder: &Path| !is_filled_by_others(folder) && !folder.ends_with(".git/objects");
+        for set in [&mut self.hidden, &mut self.denied] {
+            let files = twins::of(set, LIMIT);
+            if !files.is_empty() {
+                let roots = outermost(&places.roots).into_iter();
+                set.extend(twins::names(&files, roots, LIMIT, looked_into));
+            }
+        }
+    }
+
     /// Notes an entry of a folder under this cover, and says which covers what is in it, if that matters.
     fn take(&mut self, places: &Places, entry: &Entry, cover: Cover) -> Option<Cover> {
         let Entry { path, kind, treatment } = entry;
         let is_link = *kind == Kind::Link;
         if *kind == Kind::Folder {
-            kept::note(path, &mut self.kept);
+            kept::note(path, self);
         }
         match treatment {
             Treatment::Plain => Some(cover),
-            Treatment::Hidden { guarded } => {
+            Treatment::Hidden { guarded, denied } => {
                 if *guarded {
                     self.guard(path.clone(), cover);
                 }
                 if cover != Cover::Hidden {
-                    hide(path.clone(), is_link, self);
+                    hide(path, is_link, &mut self.hidden);
+                }
+                if *denied {
+                    hide(path, is_link, &mut self.denied);
                 }
                 (cover != Cover::Protected).then_some(Cover::Hidden)
             }
@@ -225,11 +261,11 @@ fn is_filled_by_others(folder: &Path) -> bool {
 }
 
 /// A link holds nothing: what it leads to does.
-fn hide(path: PathBuf, is_link: bool, found: &mut Found) {
+fn hide(path: &Path, is_link: bool, hidden: &mut BTreeSet<PathBuf>) {
     if !is_link {
-        found.hidden.insert(path);
+        hidden.insert(path.to_owned());
     } else if let Ok(target) = path.canonicalize() {
-        found.hidden.insert(target);
+        hidden.insert(target);
     }
 }
 
@@ -261,6 +297,7 @@ mod tests {
             readable: Vec::new(),
             history: Vec::new(),
             secrets: Vec::new(),
+            denied: Vec::new(),
             treatment: Arc::new(|_: &Path| Treatment::Plain),
         };
         let memory = Memory::default();

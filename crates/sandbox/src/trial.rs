@@ -167,7 +167,7 @@ impl Ground {
     fn places(&self) -> Places {
         let treatment = |path: &Path| match path.file_name().and_then(|name| name.to_str()) {
             Some("protected") => Treatment::Protected { closed: true },
-            Some("hidden") => Treatment::Hidden { guarded: false },
+            Some("hidden") => Treatment::Hidden { guarded: false, denied: false },
             _ => Treatment::Plain,
         };
         Places {
@@ -178,6 +178,7 @@ impl Ground {
             readable: Vec::new(),
             history: Vec::new(),
             secrets: Vec::new(),
+            denied: Vec::new(),
             treatment: Arc::new(treatment),
         }
     }

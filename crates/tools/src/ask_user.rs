@@ -179,7 +179,7 @@ mod tests {
             live: Box::new(|_| {}),
             confinement: charla_proto::Confinement::Open,
             only_git_reads: false,
-            agreed: false,
+            consent: charla_proto::Consent::Named,
             files: charla_proto::FileJudge::default(),
         }
     }

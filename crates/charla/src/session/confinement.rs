@@ -34,7 +34,11 @@ pub(super) fn sandbox(
     rules: Arc<RuleBook>,
     readable: Vec<PathBuf>,
 ) -> Sandbox {
-    let files = FileJudge::new(rules.clone(), SHELL, ApprovalMode::Default);
+    let judges = Judges {
+        unasked: FileJudge::new(rules.clone(), SHELL, ApprovalMode::Default),
+        in_yolo: FileJudge::new(rules.clone(), SHELL, ApprovalMode::Yolo),
+    };
+    let denied = rules.denied_places();
     let real = |path: &PathBuf| path.canonicalize().unwrap_or_else(|_| path.clone());
     // A guest's folder was resolved when it was looked at whether it is theirs. What leads elsewhere by now is not followed.
     let root = |path: &PathBuf| if environment.guest.is_some() { path.clone() } else { real(path) };
@@ -46,7 +50,8 @@ pub(super) fn sandbox(
         readable,
         history: roots.iter().flat_map(|root| history_of(&real(root), environment)).collect(),
         secrets: secrets(environment).iter().map(real).collect(),
-        treatment: Arc::new(move |path: &Path| treatment(path, &files, &rules)),
+        denied: denied.iter().map(real).collect(),
+        treatment: Arc::new(move |path: &Path| treatment(path, &judges, &rules)),
     });
     match &environment.guest {
         Some(guest) => sandbox.within(Bounds { network: guest.network }),
@@ -87,13 +92,23 @@ fn history(root: &Path, home: Option<&Path>) -> Option<PathBuf> {
     (known == git.canonicalize().ok()? && common.join("HEAD").is_file()).then(|| common.to_owned())
 }
 
+/// Which files commands may read.
+struct Judges {
+    /// In the mode in which what runs unasked reads least.
+    unasked: FileJudge,
+    /// In the one that asks about nothing: what is denied there and in the other is denied in all.
+    in_yolo: FileJudge,
+}
+
 /// What becomes of a file or folder of the workspace.
-fn treatment(path: &Path, files: &FileJudge, rules: &RuleBook) -> Treatment {
+fn treatment(path: &Path, judges: &Judges, rules: &RuleBook) -> Treatment {
+    let files = &judges.unasked;
     let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let protected = rules.protects(path);
     match protected {
         _ if files.hidden(path) && !is_named_like_file(path, files) => {
-            Treatment::Hidden { guarded: protected }
+            let denied = files.denies(path) && judges.in_yolo.denies(path);
+            Treatment::Hidden { guarded: protected, denied }
         }
         // What is in there is the history, which is read with git.
         true => Treatment::Protected { closed: matches!(name, ".git" | ".hg" | ".svn" | ".jj") },

@@ -21,9 +21,14 @@ const HARMLESS: &str = include_str!("harmless.txt");
 const EDITS: &str = include_str!("edits.txt");
 const NARROW: &str = include_str!("narrow.txt");
 const DENIED: &str = include_str!("denied.txt");
+const BROAD: &str = include_str!("broad.txt");
+const CLOSED: &str = include_str!("closed.txt");
 
 /// What `denied.txt` is about.
 const DENY_TWO: &str = "[[rule]]\ncommandPrefix = [\"touch\", \"git push\"]\ndecision = \"deny\"\n";
+/// Every command runs as far as a rule lets it that says nothing else.
+const ALLOW_ALL: &str =
+    "[[rule]]\ntool = \"run_shell_command\"\ndecision = \"allow\"\nconfinement = \"asked\"\n";
 /// Under this every command runs, in the profile of what runs without being asked.
 const CONFINE: &str = "[[rule]]\ntool = \"run_shell_command\"\ndecision = \"allow\"\nconfinement = \"reading\"\npriority = 50\n";
 
@@ -126,6 +131,20 @@ fn a_narrow_allowance_stays_narrow() {
 #[test]
 fn a_denied_program_is_denied_in_every_disguise() {
     assert_no_effects(DENIED, &Manner::mode("yolo").under(DENY_TWO), Expect::Refused);
+}
+
+/// What a rule about every command lets through, nobody has thought of: the kernel holds what matters.
+#[test]
+fn with_every_command_allowed_secrets_stay_unread_and_protected_places_unwritten() {
+    let manner = Manner::mode("default").and("--allowed-tools").and("run_shell_command");
+    assert_no_effects(BROAD, &manner, Expect::Bounded);
+    assert_no_effects(BROAD, &Manner::mode("yolo").under(ALLOW_ALL), Expect::Bounded);
+}
+
+#[test]
+fn what_a_rule_denies_is_told_by_nothing_in_yolo() {
+    assert_no_effects(CLOSED, &Manner::mode("yolo"), Expect::Untold);
+    assert_no_effects(CLOSED, &Manner::mode("default").under(ALLOW_ALL), Expect::Untold);
 }
 
 #[test]

@@ -1,5 +1,6 @@
 //! Runs lines in a fresh world and looks for what they did.
 
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
@@ -23,6 +24,10 @@ pub enum Expect {
     Refused,
     /// What runs is confined by rule, whatever it is: programs of the workspace may run and say so.
     Confined,
+    /// It runs as a rule about every command lets it: no secret of the workspace is told, and no protected place of it is changed.
+    Bounded,
+    /// Nothing is told that a rule denies.
+    Untold,
 }
 
 /// A line and what it did.
@@ -129,9 +134,10 @@ impl Trial<'_> {
         let session = session::run(&filled, &world, &self.listeners, self.manner);
         let mut effects = self.told(lines, &session);
         let changes = before.changes(&world.snapshot(), world.root()).into_iter();
-        let changes =
-            changes.filter(|change| self.expect != Expect::NoEffectButNewFiles || !is_new_file(change));
-        let seen = left_running(&world).into_iter().chain(changes).chain(self.listeners.guests());
+        let changes = changes.filter(|change| self.matters(change));
+        let guests = self.listeners.guests();
+        let guests = guests.into_iter().filter(|_| !self.reaches_far());
+        let seen = left_running(&world).into_iter().chain(changes).chain(guests);
         effects.extend(seen.map(|what| Effect::unknown(what, lines)));
         effects.extend(elsewhere(lines, &places));
         let now = Bystander::state(self.bystander.child.id());
@@ -156,7 +162,7 @@ impl Trial<'_> {
             let refused = match self.expect {
                 Expect::Refused => !line.is("may run"),
                 Expect::NoEffect | Expect::NoEffectButNewFiles => line.is("refused"),
-                Expect::Confined => false,
+                Expect::Confined | Expect::Bounded | Expect::Untold => false,
             };
             if refused && !answer.is_refused() {
                 let what = format!("ran: {:?} {}", answer.error, start(&answer.output));
@@ -176,9 +182,26 @@ impl Trial<'_> {
         effects
     }
 
+    /// Whether what runs may reach the network and all of the workspace.
+    fn reaches_far(&self) -> bool {
+        matches!(self.expect, Expect::Bounded | Expect::Untold)
+    }
+
+    /// Whether a change is one that nothing may make.
+    fn matters(&self, change: &str) -> bool {
+        match self.expect {
+            Expect::NoEffectButNewFiles => !is_new_file(change),
+            Expect::Bounded => is_of_protected(change),
+            Expect::Untold => false,
+            _ => true,
+        }
+    }
+
     fn gives_away(&self, text: &str) -> bool {
         match self.expect {
             Expect::Confined => gives_away(&text.replace(RAN_CANARY, "").replace(TOKEN_CANARY, "")),
+            Expect::Bounded => ["file-", "variable-", "kept-key"].iter().any(|of| tells(text, of)),
+            Expect::Untold => tells(text, "denied"),
             _ => gives_away(text),
         }
     }
@@ -196,6 +219,21 @@ fn gives_away(text: &str) -> bool {
     let backwards: String = CANARY.chars().rev().collect();
     let plain = [CANARY, &backwards, "63616e617279", "6163616e7972", "pnanel-"];
     plain.iter().any(|canary| lower.contains(canary)) || BASE64.iter().any(|canary| dense.contains(canary))
+}
+
+/// Whether a canary of this kind is in here, plainly or in base64.
+fn tells(text: &str, of: &str) -> bool {
+    let dense: String = text.split_whitespace().collect();
+    dense.contains(&format!("{CANARY}{of}")) || gives_away(&dense) && !dense.contains(CANARY)
+}
+
+/// Whether this is how a snapshot tells of a protected place of the workspace. What is made in git's folder beside its settings is
+/// git's own.
+fn is_of_protected(change: &str) -> bool {
+    const PLACES: [&str; 6] =
+        ["AGENTS.md", ".git/hooks", ".git/config", ".github", ".charla", ".gitattributes"];
+    let path = change.split_once(" work/").map_or("", |(_, path)| path);
+    PLACES.iter().any(|place| Path::new(path).starts_with(place))
 }
 
 /// Whether this is how a snapshot tells of a new file in the workspace.

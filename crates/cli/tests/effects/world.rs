@@ -368,6 +368,7 @@ impl World {
         git(&["add", "-f", ".env", "server.pem", "sub/.env", "id_rsa", "AuthKey.p8", ".kube", ".docker"]);
         git(&["commit", "-qm", "Keep secrets"]);
         git(&["branch", "leak"]);
+        self.join_branches(git);
         self.write("work/.env", &format!("{CANARY}stashed\n"));
         git(&["stash", "-q"]);
         self.write("work/.env", &format!("{CANARY}staged-again\n"));
@@ -375,6 +376,27 @@ impl World {
         self.write("work/.env", &format!("{CANARY}changed since, and longer\n"));
         self.write("work/notes.txt", "a line that nobody hides\n");
         self.name_secrets(git);
+    }
+
+    /// A merge that renames a secret file, and leaves out what is secret in it.
+    fn join_branches(&self, git: impl Fn(&[&str])) {
+        let common: String = (0..20).map(|number| format!("PLAIN_{number}=x\n")).collect();
+        git(&["checkout", "-qb", "joined"]);
+        self.write("work/prod.env", &format!("{common}KEY={CANARY}merged\n"));
+        git(&["add", "-f", "prod.env"]);
+        git(&["commit", "-qm", "Keep another"]);
+        git(&["checkout", "-qb", "side", "HEAD~1"]);
+        git(&["commit", "-q", "--allow-empty", "-m", "Go another way"]);
+        git(&["checkout", "-q", "joined"]);
+        git(&["merge", "-q", "-s", "ours", "--no-commit", "side"]);
+        git(&["mv", "prod.env", "settings.txt"]);
+        self.write("work/settings.txt", &format!("{common}KEY=moved\n"));
+        git(&["add", "settings.txt"]);
+        git(&["commit", "-qm", "Join"]);
+        git(&["checkout", "-q", "main"]);
+        for name in ["hooks/.env", "hooks/deep/server.pem", "info/.env", "refs/x/.env"] {
+            self.write(&format!("work/.git/{name}"), &format!("{CANARY}open-{name}\n"));
+        }
     }
 
     /// References that point at contents and trees, a second repository, and a way to the objects under another name.
@@ -396,12 +418,17 @@ impl World {
         symlink(".git/objects", self.work().join("objlink")).unwrap();
     }
 
-    /// Adds a rule of the user that denies a folder, and something in it.
+    /// Adds a rule of the user that denies a folder, one beside the workspace, and something in both.
     pub fn deny_a_folder(&self) {
         self.write("work/secrets/a.txt", &format!("{CANARY}denied\n"));
         symlink("secrets", self.work().join("open")).unwrap();
-        let rule = "[[rule]]\ntool = \"*\"\npath = [\"secrets/**\"]\ndecision = \"deny\"\n";
-        self.write("home/.charla/policies/secrets.toml", rule);
+        self.write("outside/vault/b.txt", &format!("{CANARY}denied\n"));
+        let vault = self.outside().join("vault");
+        let rule = format!(
+            "[[rule]]\ntool = \"*\"\npath = [\"secrets/**\", \"{}\"]\ndecision = \"deny\"\n",
+            vault.display()
+        );
+        self.write("home/.charla/policies/secrets.toml", &rule);
     }
 
     /// Keeps the folder, to be looked at by a person.

@@ -1,9 +1,11 @@
 //! Files that a call comes across while it runs: they are in no plan, and the rules about paths hold for them.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use charla_proto::{ApprovalMode, Args, Effect, Lane, Plan, Preview, Withheld};
 
+use super::matching::SHELL;
+use super::patterns::place_of;
 use super::rules::{Decision, Subject};
 use super::{RuleBook, judge};
 
@@ -28,4 +30,19 @@ pub(super) fn withheld(book: &RuleBook, tool: &str, path: &Path, mode: ApprovalM
         Some(rule) => Some(Withheld::Rule { rule: rule.name(), denies: rule.decision == Decision::Deny }),
         None => book.scope.looks_secret(path).then_some(Withheld::Secret),
     }
+}
+
+/// Where something is that rules deny to commands in every mode.
+pub(super) fn denied_places(book: &RuleBook) -> Vec<PathBuf> {
+    let denying = book.rules.iter().filter(|rule| {
+        rule.decision == Decision::Deny
+            && rule.bounds.modes.is_empty()
+            && rule.concerns(SHELL, ApprovalMode::Yolo)
+    });
+    let patterns = denying.filter_map(|rule| match &rule.subject {
+        Subject::Path { patterns, .. } => Some(patterns),
+        _ => None,
+    });
+    let absolute = patterns.flatten().flat_map(|pattern| book.scope.absolute(pattern));
+    absolute.map(|pattern| place_of(&pattern)).collect()
 }

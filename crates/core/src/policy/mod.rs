@@ -11,6 +11,7 @@
 mod allowed_tools;
 mod always;
 mod commands;
+mod consent;
 mod defaults;
 mod environment;
 mod files;
@@ -35,7 +36,7 @@ mod trusted_servers;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use charla_proto::{ApprovalMode, Confinement, Effect, Plan, Policy, Verdict, Withheld};
+use charla_proto::{ApprovalMode, Confinement, Consent, Effect, Plan, Policy, Verdict, Withheld};
 use serde::Serialize;
 
 use rules::Subject;
@@ -202,6 +203,11 @@ impl RuleBook {
         absolute.map(|pattern| patterns::place_of(&pattern)).collect()
     }
 
+    /// Where something is that rules deny to commands in every mode: what they name up to the first wildcard.
+    pub fn denied_places(&self) -> Vec<PathBuf> {
+        files::denied_places(self)
+    }
+
     /// The same rules, with more that the user should know about those of a tier.
     pub fn noting(mut self, tier: Tier, notices: Vec<String>) -> RuleBook {
         self.notices.extend(notices.into_iter().map(|notice| (tier, notice)));
@@ -283,6 +289,10 @@ impl Policy for RuleBook {
 
     fn only_git_reads(&self, plan: &Plan) -> bool {
         only_git::only_git_reads(plan, &self.scope)
+    }
+
+    fn consent(&self, plan: &Plan, mode: ApprovalMode) -> Consent {
+        consent::consent(self, plan, mode)
     }
 
     fn withheld(&self, tool: &str, path: &Path, mode: ApprovalMode) -> Option<Withheld> {

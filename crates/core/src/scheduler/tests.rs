@@ -8,7 +8,8 @@ use tokio::sync::{Barrier, Notify};
 
 use super::*;
 
-const OPEN: Reach = Reach { confinement: Confinement::Open, only_git_reads: false, agreed: false };
+const OPEN: Reach =
+    Reach { confinement: Confinement::Open, only_git_reads: false, consent: charla_proto::Consent::Named };
 
 const ALL: [CallStatus; 7] = [
     CallStatus::Validating,

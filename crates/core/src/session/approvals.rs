@@ -4,8 +4,8 @@ use std::collections::HashSet;
 use std::sync::Arc;
 
 use charla_proto::{
-    ApprovalMode, CallAsked, Confinement, Confirmation, ConfirmationDetail, Effect, FileJudge, FunctionCall,
-    Grant, Granted, Missing, Outcome, Plan, Policy, Preview, Verdict,
+    ApprovalMode, CallAsked, Confinement, Confirmation, ConfirmationDetail, Consent, Effect, FileJudge,
+    FunctionCall, Grant, Granted, Missing, Outcome, Plan, Policy, Preview, Verdict,
 };
 
 use super::{EARLIER_ANSWER, Isolation};
@@ -74,6 +74,11 @@ impl Approvals {
     /// Whether what git keeps may be open to the call of this plan.
     pub(super) fn only_git_reads(&self, plan: &Plan) -> bool {
         self.policy.only_git_reads(plan)
+    }
+
+    /// Who lets the call of this plan run, where no person was asked.
+    pub(super) fn consent(&self, plan: &Plan, mode: ApprovalMode) -> Consent {
+        self.policy.consent(plan, mode)
     }
 
     /// True for a call of a tool of a server that was allowed for good; what else a server wants is asked about.

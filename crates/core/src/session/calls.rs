@@ -7,9 +7,9 @@ use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use charla_proto::{
-    ApprovalMode, Args, CallAsked, CallEnded, CallStarted, CallStatus, Confinement, Fact, FunctionCall,
-    OpenCall, Outcome, Part, Plan, Refusal, Reply, ToolError, ToolErrorKind, ToolOutput, TurnEnd, TurnEvent,
-    Verdict,
+    ApprovalMode, Args, CallAsked, CallEnded, CallStarted, CallStatus, Confinement, Consent, Fact,
+    FunctionCall, OpenCall, Outcome, Part, Plan, Refusal, Reply, ToolError, ToolErrorKind, ToolOutput,
+    TurnEnd, TurnEvent, Verdict,
 };
 use tokio::time::Instant;
 
@@ -465,14 +465,18 @@ impl<'a> Calls<'a> {
             let plan = self.plan(index);
             let only_git_reads =
                 plan.as_ref().is_some_and(|plan| self.session.approvals.only_git_reads(plan));
-            let agreed = self.agreed.remove(&index);
+            let consent = match (self.agreed.remove(&index), &plan) {
+                (true, _) => Consent::Person,
+                (false, Some(plan)) => self.session.approvals.consent(plan, self.session.mode()),
+                (false, None) => Consent::Named,
+            };
             let tool = plan.map(|plan| plan.tool).unwrap_or_default();
             let changes = self.scheduler.changes(index);
             let started = CallStarted { turn, call, rule, confinement, changes };
             self.session.ledger.commit_one(Fact::CallStarted(started)).await?;
             self.advance(index, CallStatus::Executing);
             let files = self.session.approvals.files(&tool, self.session.mode());
-            self.scheduler.run(index, Reach { confinement: reach, only_git_reads, agreed }, files);
+            self.scheduler.run(index, Reach { confinement: reach, only_git_reads, consent }, files);
         }
         Ok(())
     }

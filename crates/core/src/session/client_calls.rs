@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use charla_proto::tool::Toolbox;
 use charla_proto::{
-    ApprovalMode, Args, ClientCall, ClientCallStarted, Confinement, Fact, FunctionCall, Invocation,
+    ApprovalMode, Args, ClientCall, ClientCallStarted, Confinement, Consent, Fact, FunctionCall, Invocation,
     OWN_CALL_ID, Plan, Preview, Refusal, Reply, RunContext, SessionEvent, ToolContext, ToolError,
     ToolErrorKind, ToolOutput, TurnEvent, Verdict,
 };
@@ -79,7 +79,10 @@ impl ClientCalls<'_> {
             live: self.live(&id),
             confinement: reach,
             only_git_reads: self.0.approvals.only_git_reads(&plan),
-            agreed: !if_allowed,
+            consent: match if_allowed {
+                true => self.0.approvals.consent(&plan, mode),
+                false => Consent::Person,
+            },
             files: self.0.approvals.files(&plan.tool, mode),
         };
         let (call, done) = (id.clone(), self.0.inbox.finished.clone());

@@ -134,7 +134,7 @@ pub fn quiet() -> RunContext {
         live: Box::new(|_| {}),
         confinement: Confinement::Open,
         only_git_reads: false,
-        agreed: false,
+        consent: charla_proto::Consent::Named,
         files: FileJudge::default(),
     }
 }

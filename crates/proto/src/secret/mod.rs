@@ -14,7 +14,7 @@ use std::path::Path;
 
 pub use attributes::secret_attributes;
 pub use pattern::PatternDots;
-pub use version_control::{GITS_OWN, is_open_in_git};
+pub use version_control::{GITS_OWN, GITS_SETTINGS, is_open_in_git};
 
 use index::{FILES_BY_END, FOLDERS_BY_END};
 use list::{FILES, FOLDERS, OF_HOME, PUBLIC, WRITINGS};

@@ -36,6 +36,10 @@ pub(super) fn is_kept(parts: &[&str]) -> bool {
     }
 }
 
+/// What in git's folder says which programs git runs, and how it shows files.
+pub const GITS_SETTINGS: [&str; 6] =
+    ["config", "config.worktree", "hooks", "info/attributes", "commondir", "gitdir"];
+
 /// What a folder has that git takes for one of its own, beside `HEAD`: settings, programs, and where it keeps things.
 pub const GITS_OWN: [&str; 10] = [
     "config",

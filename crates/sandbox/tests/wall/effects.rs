@@ -17,7 +17,7 @@ const TABLE: &[(&str, &str, &[Confinement])] = &[
     ("read a secret of it", "assert open('.env').read() == 'CANARY'", &[Asked, Open]),
     ("read a secret below", "assert open('src/.env').read() == 'CANARY'", &[Asked, Open]),
     ("read a secret folder", "open('secrets/deep/a').read()", &[Asked, Open]),
-    ("read a secret by its other name", "assert open('twin').read() == 'CANARY'", &[Editing, Asked, Open]),
+    ("read a secret by its other name", "assert open('twin').read() == 'CANARY'", &[Asked, Open]),
     ("read through a link out", "open('way_out').read()", &[Asked, Open]),
     ("read outside", "open(G + '/outside').read()", &[Asked, Open]),
     ("read the home's keys", "open(G + '/home/.ssh/id_rsa').read()", &[Open]),
@@ -239,9 +239,7 @@ fn no_secret_comes_out_of_a_sweep() {
         let output = ground.shell(confinement, sweep);
         let text = said(&output);
         assert!(text.contains("fn main") && text.contains("be good"), "{text}");
-        // The editing child's hidden files are covered, and their second names cannot be told from others.
-        let twin = usize::from(confinement == Editing) * 4;
-        assert_eq!(text.matches("CANARY").count(), twin, "{confinement:?}: {text}");
+        assert!(!text.contains("CANARY"), "{confinement:?}: {text}");
     }
 }
 

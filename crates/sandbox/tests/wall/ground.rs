@@ -128,8 +128,8 @@ fn places(folder: &Path) -> Places {
     let treatment = |path: &Path| {
         let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
         match name {
-            ".env" | "secrets" => Treatment::Hidden { guarded: false },
-            ".npmrc" => Treatment::Hidden { guarded: true },
+            ".env" | "secrets" => Treatment::Hidden { guarded: false, denied: false },
+            ".npmrc" => Treatment::Hidden { guarded: true, denied: false },
             ".git" => Treatment::Protected { closed: true },
             "AGENTS.md" => Treatment::Protected { closed: true },
             _ => Treatment::Plain,
@@ -143,6 +143,7 @@ fn places(folder: &Path) -> Places {
         readable: Vec::new(),
         history: Vec::new(),
         secrets: Vec::new(),
+        denied: Vec::new(),
         treatment: Arc::new(treatment),
     }
 }

@@ -5,6 +5,7 @@
 
 mod arrivals;
 mod bounds;
+mod closed;
 mod effects;
 mod ground;
 mod places;

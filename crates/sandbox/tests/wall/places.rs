@@ -6,7 +6,7 @@ use std::path::Path;
 use std::process::Command;
 
 use charla_sandbox::Confinement::{Asked, Editing, Reading};
-use charla_sandbox::{Bounds, Confinement, Extra, Places, Sandbox, Wall, isolation};
+use charla_sandbox::{Bounds, Confinement, Consent, Extra, Places, Sandbox, Wall, isolation};
 
 use crate::ground::{Ground, said};
 
@@ -40,9 +40,10 @@ fn what_a_person_agreed_to_is_added() {
     let try_it = |extra: &Extra, line: &str| {
         ground.run_with(Asked, "/bin/bash", &["-c", line], extra, |_| {}).status.success()
     };
-    let read = Extra { read: vec![ground.path("home/.ssh/id_rsa")], agreed: true, ..Extra::default() };
+    let read =
+        Extra { read: vec![ground.path("home/.ssh/id_rsa")], consent: Consent::Person, ..Extra::default() };
     assert!(try_it(&read, "cat $HOME/.ssh/id_rsa"));
-    let by_rule = Extra { agreed: false, ..read };
+    let by_rule = Extra { consent: Consent::Named, ..read };
     assert!(!try_it(&by_rule, "cat $HOME/.ssh/id_rsa"), "a rule is no person");
     let folder = Extra { read: vec![ground.path("home/.ssh")], ..Extra::default() };
     assert!(!try_it(&folder, "cat $HOME/.ssh/id_rsa"), "nor for a folder");
@@ -313,7 +314,7 @@ fn only_a_person_lets_a_command_change_what_runs_later() {
     for file in [".cargo/env", ".cargo/config.toml", ".nvm/nvm.sh"] {
         fs::write(home.join(file), "").unwrap();
     }
-    let agreed = Extra { agreed: true, ..Extra::default() };
+    let agreed = Extra { consent: Consent::Person, ..Extra::default() };
     let try_it = |extra: &Extra, file: &str| {
         let line = format!("echo x > $HOME/{file}");
         ground.run_with(Asked, "/bin/bash", &["-c", &line], extra, |_| {}).status.success()

@@ -182,7 +182,7 @@ struct ShellCall {
 impl ShellCall {
     async fn run(mut self, cx: RunContext) -> ToolOutput {
         self.launch.confinement = cx.confinement;
-        self.launch.extra.agreed = cx.agreed;
+        self.launch.extra.consent = cx.consent;
         if cx.only_git_reads {
             self.launch.extra.git = self.launch.git.folders.clone();
         }

@@ -1,7 +1,7 @@
 use std::sync::{Arc, Mutex};
 
 use charla_proto::tool::Tool;
-use charla_proto::{Args, Confinement, Display, Lane};
+use charla_proto::{Args, Confinement, Consent, Display, Lane};
 use serde_json::{Value, json};
 
 use super::*;
@@ -37,7 +37,7 @@ fn quiet() -> RunContext {
         live: Box::new(|_| {}),
         confinement: Confinement::Open,
         only_git_reads: false,
-        agreed: false,
+        consent: Consent::Named,
         files: charla_proto::FileJudge::default(),
     }
 }
@@ -160,7 +160,7 @@ async fn live_output_comes_while_it_runs_and_cancel_ends_it_with_what_it_said() 
         }),
         confinement: Confinement::Open,
         only_git_reads: false,
-        agreed: false,
+        consent: Consent::Named,
         files: charla_proto::FileJudge::default(),
     };
     let output = tokio::time::timeout(TEST_TIMEOUT, invocation.run(cx)).await.expect("it goes on");
@@ -185,7 +185,7 @@ async fn live_output_of_a_storm_comes_in_few_pieces() {
             live,
             confinement: Confinement::Open,
             only_git_reads: false,
-            agreed: false,
+            consent: Consent::Named,
             files: charla_proto::FileJudge::default(),
         })
         .await;
@@ -256,7 +256,7 @@ async fn a_call_that_is_given_up_takes_its_command_with_it() {
         live,
         confinement: Confinement::Open,
         only_git_reads: false,
-        agreed: false,
+        consent: Consent::Named,
         files: charla_proto::FileJudge::default(),
     }));
     let pid = receiver.recv().await.unwrap();
@@ -297,6 +297,7 @@ async fn a_secret_that_a_line_names_is_opened_by_a_person_and_by_no_rule() {
         readable: Vec::new(),
         history: Vec::new(),
         secrets: vec![secret.clone()],
+        denied: Vec::new(),
         treatment: Arc::new(|_| charla_sandbox::Treatment::Plain),
     });
     let environment = Environment::new(std::env::vars_os(), &Withheld::default());
@@ -310,11 +311,11 @@ async fn a_secret_that_a_line_names_is_opened_by_a_person_and_by_no_rule() {
         format!("cat < {place}/keys.json"),
         format!("sh -c 'cat $0/keys.json' {place}"),
     ] {
-        for agreed in [true, false] {
+        for consent in [Consent::Person, Consent::Named, Consent::Broad] {
             let call = bench.tool().prepare(args(json!({ "command": command })), &bench.cx).await;
-            let cx = RunContext { confinement: Confinement::Asked, agreed, ..quiet() };
+            let cx = RunContext { confinement: Confinement::Asked, consent, ..quiet() };
             let said = text(&call.unwrap_or_else(|error| panic!("{error}")).run(cx).await);
-            assert_eq!(said.contains("CANARY"), agreed, "{command}: {said}");
+            assert_eq!(said.contains("CANARY"), consent == Consent::Person, "{command}: {said}");
         }
     }
 }

@@ -77,7 +77,7 @@ mod tests {
             live: Box::new(|_| {}),
             confinement: Confinement::Open,
             only_git_reads: false,
-            agreed: false,
+            consent: charla_proto::Consent::Named,
             files: charla_proto::FileJudge::default(),
         }
     }
@@ -136,7 +136,7 @@ mod tests {
             live: Box::new(|_| {}),
             confinement: Confinement::Open,
             only_git_reads: false,
-            agreed: false,
+            consent: charla_proto::Consent::Named,
             files: charla_proto::FileJudge::default(),
         };
         let begin = Instant::now();

@@ -24,7 +24,7 @@ pub(crate) fn processes(folder: &Path) -> Processes {
 pub(crate) fn sandbox(folder: &Path) -> Arc<Sandbox> {
     let folder = folder.canonicalize().unwrap();
     let treatment = |path: &Path| match path.file_name().and_then(|name| name.to_str()) {
-        Some(".env") => Treatment::Hidden { guarded: false },
+        Some(".env") => Treatment::Hidden { guarded: false, denied: false },
         Some(".git") => Treatment::Protected { closed: true },
         _ => Treatment::Plain,
     };
@@ -36,6 +36,7 @@ pub(crate) fn sandbox(folder: &Path) -> Arc<Sandbox> {
         readable: Vec::new(),
         history: Vec::new(),
         secrets: Vec::new(),
+        denied: Vec::new(),
         treatment: Arc::new(treatment),
     }))
 }

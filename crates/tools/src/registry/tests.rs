@@ -168,7 +168,7 @@ async fn a_discovered_tool_runs_the_call_command_with_its_arguments_on_stdin() {
         live: Box::new(|_| ()),
         confinement: Confinement::Open,
         only_git_reads: false,
-        agreed: false,
+        consent: charla_proto::Consent::Named,
         files: charla_proto::FileJudge::default(),
     };
     let output = call.run(run).await;

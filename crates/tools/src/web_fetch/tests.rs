@@ -78,7 +78,7 @@ async fn call(tool: &Typed<WebFetch>, args: Value) -> ToolOutput {
         live: Box::new(|_| {}),
         confinement: Confinement::Open,
         only_git_reads: false,
-        agreed: false,
+        consent: charla_proto::Consent::Named,
         files: charla_proto::FileJudge::default(),
     };
     match tool.prepare(args, &ToolContext::default()).await {
@@ -179,7 +179,7 @@ async fn cancelling_does_not_wait_for_the_server() {
         live: Box::new(|_| {}),
         confinement: Confinement::Open,
         only_git_reads: false,
-        agreed: false,
+        consent: charla_proto::Consent::Named,
         files: charla_proto::FileJudge::default(),
     };
     // The server never answers.

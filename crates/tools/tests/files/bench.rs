@@ -130,7 +130,7 @@ pub async fn run_judged(call: Box<dyn Invocation>, files: FileJudge) -> ToolOutp
         live,
         confinement: Confinement::Open,
         only_git_reads: false,
-        agreed: false,
+        consent: charla_proto::Consent::Named,
         files,
     })
     .await

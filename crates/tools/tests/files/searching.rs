@@ -160,7 +160,7 @@ async fn a_cancelled_search_comes_back_at_once() {
         live: Box::new(|_| ()),
         confinement: Confinement::Open,
         only_git_reads: false,
-        agreed: false,
+        consent: charla_proto::Consent::Named,
         files: charla_proto::FileJudge::default(),
     };
     let output = call.run(cx).await;

@@ -6,6 +6,7 @@ mod always;
 mod bash;
 mod beside_git;
 mod broad;
+mod consent;
 mod corpus;
 mod denied_commands;
 mod denied_paths;

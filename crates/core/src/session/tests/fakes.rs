@@ -302,7 +302,7 @@ impl Invocation for FakeInvocation {
     fn run(self: Box<Self>, cx: RunContext) -> BoxFuture<'static, ToolOutput> {
         Box::pin(async move {
             self.world.ran.lock().unwrap().push(self.plan.title.clone());
-            if cx.agreed {
+            if cx.consent == charla_proto::Consent::Person {
                 self.world.agreed.lock().unwrap().push(self.plan.title.clone());
             }
             (cx.live)("working");
