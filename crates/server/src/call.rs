@@ -117,7 +117,10 @@ impl Call {
     /// The body as JSON.
     pub(crate) fn json<T: DeserializeOwned>(&self) -> Result<T, Problem> {
         let read = serde_json::from_slice(&self.body).or_else(|error| whole_numbers(&self.body).ok_or(error));
-        read.map_err(|error| Problem::bad_request(format!("the body is not what is wanted here: {error}")))
+        read.map_err(|error| {
+            Problem::bad_request(format!("the body is not what is wanted here: {error}"))
+                .with_hint("`/api/v1/openapi.json` describes the body of each route")
+        })
     }
 }
 
@@ -266,6 +269,12 @@ async fn allowed(app: &Arc<App>, role: Role, head: &Parts, peer: SocketAddr) -> 
     }
 }
 
+/// There is none of this id that whoever asks may know of.
+pub(crate) fn unknown_session(id: &str) -> Problem {
+    let hint = "an id is given whole, as the list of sessions has it";
+    Problem::not_found(format!("there is no session `{id}`")).with_hint(hint)
+}
+
 /// The user as they are now that the body is here, which may have taken its time.
 fn still_allowed(
     app: &App,
@@ -309,7 +318,7 @@ async fn reach(app: &App, user: &Arc<User>, session: &str, needed: Right) -> Res
             false => Err(Problem::forbidden("the session is shared with you, but not for this")),
         };
     }
-    Err(Problem::not_found(format!("there is no session `{session}`")))
+    Err(unknown_session(session))
 }
 
 pub(crate) fn too_often() -> Problem {

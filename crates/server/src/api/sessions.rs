@@ -115,7 +115,7 @@ pub(crate) async fn get(call: Call) -> Result<Response, Problem> {
     let id = call.part("id");
     match overview.sessions.iter().find(|entry| entry.summary.session == id) {
         Some(entry) => call::json(StatusCode::OK, entry),
-        None => Err(Problem::not_found(format!("there is no session `{id}`"))),
+        None => Err(call::unknown_session(id)),
     }
 }
 
