@@ -422,7 +422,8 @@ fn a_prompt_of_a_server_never_takes_a_commands_place() {
         assert_eq!(run.code, Some(0), "{}", run.err);
         server.requests().last().unwrap().body.to_string()
     };
-    assert!(compressed.err.contains("compress") || compressed.out.contains("compress"), "{}", compressed.err);
+    // The scripted model's word is no summary: the command was ours, and changed nothing.
+    assert!(compressed.err.contains("nothing was changed"), "{}", compressed.err);
     assert!(!server.requests().iter().any(|request| request.body.to_string().contains("Greet all")));
     assert_eq!(place.run(&["-m", "openai/gpt-test", "-p", "/help"]).code, Some(42));
     assert!(told(&place, "/s:compress").contains("Greet all"));
