@@ -60,8 +60,9 @@ pub fn run(
             Ok(())
         }
         UsersCommand::Role { name, role } => {
-            kept.edit(&name, Edit::Role(role_of(role)))?;
-            printer.note(&format!("{name} is {} from now on", in_words(role)));
+            let role = role_of(role);
+            kept.edit(&name, Edit::Role(role))?;
+            printer.note(&format!("{name} is {} from now on", role.in_words()));
             Ok(())
         }
         UsersCommand::Passwd { name } => {
@@ -110,11 +111,7 @@ fn add(
     let told = format!("{name} can sign in and works in {}", account.workspace.display());
     kept.edit(&name, Edit::Add(Box::new(account)))?;
     printer.note(&told);
-    for other in kept.read()?.reached_from(&name) {
-        printer.warning(&format!(
-            "{name} and {other} reach each other's files: one's workspace is the other's, or lies in it; give each a folder of their own"
-        ));
-    }
+    kept.read()?.overlaps_of(&name).iter().for_each(|told| printer.warning(told));
     Ok(())
 }
 
@@ -128,14 +125,6 @@ fn role_of(word: RoleWord) -> Role {
         RoleWord::Viewer => Role::Viewer,
         RoleWord::Member => Role::Member,
         RoleWord::Admin => Role::Admin,
-    }
-}
-
-fn in_words(word: RoleWord) -> &'static str {
-    match word {
-        RoleWord::Viewer => "a viewer",
-        RoleWord::Member => "a member",
-        RoleWord::Admin => "an admin",
     }
 }
 

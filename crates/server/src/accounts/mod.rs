@@ -38,6 +38,17 @@ pub enum Role {
     Admin,
 }
 
+impl Role {
+    /// Such as `a member`.
+    pub fn in_words(self) -> &'static str {
+        match self {
+            Self::Viewer => "a viewer",
+            Self::Member => "a member",
+            Self::Admin => "an admin",
+        }
+    }
+}
+
 /// What somebody may do with a session. Each may what the ones before it may.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
