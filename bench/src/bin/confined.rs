@@ -15,7 +15,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let [count, folder] = args.as_slice() else { return Err("usage: confined COUNT FOLDER".into()) };
     let (count, folder): (u32, PathBuf) = (count.parse()?, Path::new(folder).canonicalize()?);
     let treatment = |path: &Path| match path.file_name().is_some_and(|name| name == ".env") {
-        true => Treatment::Hidden { guarded: false },
+        true => Treatment::Hidden { guarded: false, denied: false },
         false => Treatment::Plain,
     };
     let sandbox = Sandbox::new(Places {
@@ -26,6 +26,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         readable: Vec::new(),
         history: Vec::new(),
         secrets: Vec::new(),
+        denied: Vec::new(),
         treatment: Arc::new(treatment),
     });
     let run = |confinement: Option<Confinement>| -> Result<Duration, Box<dyn Error>> {
