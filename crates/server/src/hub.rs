@@ -362,12 +362,17 @@ impl Hub {
         }
     }
 
-    /// What the process says that has the session open; nothing where none has.
+    /// What the process says that has the session open; nothing where none has, or where it is being opened here: then it
+    /// has an owner that takes no requests yet.
     async fn post(&self, id: &str, request: &Request) -> Result<Option<Reply>, Problem> {
+        if self.slots.has(id) {
+            return Ok(None);
+        }
         let sessions = self.charla.sessions()?;
         match sessions.post(id, request).await {
             Ok(Reply::Refused(Refusal::Ended)) | Err(PostError::NotOwned) => Ok(None),
             Ok(reply) => Ok(Some(reply)),
+            Err(PostError::Unreachable(_)) if self.slots.has(id) => Ok(None),
             Err(PostError::Unreachable(_)) => Err(Problem::in_use(id)),
             Err(error @ PostError::TooLarge(_)) => {
                 Err(Problem::new(StatusCode::PAYLOAD_TOO_LARGE, "too_large", error.to_string()))

@@ -28,12 +28,14 @@ pub(crate) enum Shown {
 }
 
 impl Shown {
-    /// Who is let in, if what was shown holds still. A link is used up.
-    fn take(&self, book: &mut Book) -> Result<Whose, AccountError> {
+    /// Who is let in, if what was shown holds still, and the token that it goes back to. A link is used up.
+    fn take(&self, book: &mut Book) -> Result<(Whose, Option<String>), AccountError> {
         let gone = || AccountError::Asker;
+        let mut token = None;
         match self {
             Self::Link(hash) => {
                 let link = book.links.remove(hash).filter(|link| link.until > now()).ok_or_else(gone)?;
+                token = link.token;
                 Some(link.whose).filter(|whose| book.has(whose)).and_then(|whose| book.whose(&whose.user))
             }
             Self::Password(whose, kept) => {
@@ -47,6 +49,7 @@ impl Shown {
                 same.then(|| whose.clone())
             }
         }
+        .map(|whose| (whose, token))
         .ok_or_else(gone)
     }
 }
@@ -60,7 +63,7 @@ pub(super) fn keep_link(book: &mut Book, hash: &str, link: Link) {
 }
 
 impl Access {
-    /// A secret that signs one browser in, once, at whichever node, and the change that lets it be known. Made with a token, it goes with that.
+    /// A secret that signs one browser in, once, at whichever node, and the change that lets it be known. Made with a token, or by a browser that one let in, it goes with that.
     pub(crate) fn new_link(
         &self,
         whose: Whose,
@@ -68,13 +71,17 @@ impl Access {
     ) -> (Secret, impl Fn(&mut Book) -> Result<(), AccountError> + Send + Sync + 'static) {
         let secret = Secret::new();
         let (hash, node) = (secret.digest().text(), self.people.node().to_owned());
-        let token = match with {
-            Some(Credential::Token(hash)) => Some(hash.clone()),
-            _ => None,
-        };
+        let with = with.cloned();
         let keep = move |book: &mut Book| {
             let until = now() + LINK_LIFETIME.as_secs();
-            let link = Link { whose: whose.clone(), node: node.clone(), until, token: token.clone() };
+            let token = match &with {
+                Some(Credential::Token(hash)) => Some(hash.clone()),
+                Some(Credential::SignIn(hash)) => {
+                    book.sign_ins.get(hash).and_then(|known| known.token.clone())
+                }
+                _ => None,
+            };
+            let link = Link { whose: whose.clone(), node: node.clone(), until, token };
             keep_link(book, &hash, link);
             Ok(())
         };
@@ -110,9 +117,9 @@ impl Access {
             _ => "the account has changed meanwhile; sign in again",
         };
         let keep = move |book: &mut Book| {
-            let whose = shown.take(book)?;
+            let (whose, token) = shown.take(book)?;
             book.sign_ins.retain(|_, sign_in| sign_in.until > now());
-            let sign_in = SignIn { whose, until: now() + LIFETIME.as_secs() };
+            let sign_in = SignIn { whose, until: now() + LIFETIME.as_secs(), token };
             book.sign_ins.insert(hash.clone(), sign_in);
             Ok(())
         };

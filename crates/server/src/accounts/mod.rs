@@ -153,6 +153,9 @@ pub struct SignIn {
     pub whose: Whose,
     /// Until when, in seconds since 1970.
     pub until: u64,
+    /// The hash of the token whose link signed it in, where it was one: with that it ends.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub token: Option<String>,
 }
 
 /// What signs one browser in, once.
@@ -369,11 +372,13 @@ impl Book {
         self.links.retain(|_, link| link.whose.user != name);
     }
 
-    /// Takes back the tokens that are meant, with the links that were made with them and not used yet.
+    /// Takes back the tokens that are meant, with the links that were made with them and the browsers that those signed in.
     pub(crate) fn revoke(&mut self, is_meant: impl Fn(&Token) -> bool) {
         let gone: Vec<String> =
             self.tokens.extract_if(.., |_, token| is_meant(token)).map(|(hash, _)| hash).collect();
-        self.links.retain(|_, link| !link.token.as_ref().is_some_and(|token| gone.contains(token)));
+        let stays = |token: &Option<String>| !token.as_ref().is_some_and(|token| gone.contains(token));
+        self.links.retain(|_, link| stays(&link.token));
+        self.sign_ins.retain(|_, sign_in| stays(&sign_in.token));
     }
 
     /// How much this user of the server may do; nothing where nobody is called that.

@@ -90,7 +90,7 @@ fn with_an_account_goes_everything_that_was_theirs() {
         book.tokens.insert(name.into(), token);
         let link = Link { whose: whose.clone(), node: String::new(), until: u64::MAX, token: None };
         book.links.insert(name.into(), link);
-        book.sign_ins.insert(name.into(), SignIn { whose, until: u64::MAX });
+        book.sign_ins.insert(name.into(), SignIn { whose, until: u64::MAX, token: None });
     }
     book.let_in("anna", "s1", "ben", Right::Approve);
     book.let_in("ben", "s2", "anna", Right::Approve);

@@ -143,6 +143,39 @@ fn a_session_whose_terminal_is_gone_is_taken_and_its_turn_goes_on_here() {
 }
 
 #[test]
+fn of_many_who_come_at_once_after_a_restart_one_answer_counts_and_nobody_is_sent_away() {
+    let server = server(Script::new([write("a.txt"), "Written.".into()]));
+    let place = place(&server);
+    let mut served = Served::start(&place);
+    let session = served.begin("write it");
+    let path = format!("/approvals/{}", id(&served.questions(1)[0]));
+    let address = served.kill();
+    let served = Served::with(&place, &["--listen", &address]);
+    let (yes, take) = (json!({"outcome": "proceed_once"}), format!("/sessions/{session}/take"));
+    let replies: Vec<(bool, u16, Value)> = std::thread::scope(|scope| {
+        let send = |is_answer: bool| {
+            let (served, path, take, yes) = (&served, &path, &take, &yes);
+            scope.spawn(move || {
+                let reply = if is_answer { served.post(path, yes) } else { served.post(take, &json!({})) };
+                (is_answer, reply.status, reply.json())
+            })
+        };
+        let sent: Vec<_> = (0..8).map(|index| send(index % 2 == 0)).collect();
+        sent.into_iter().map(|one| one.join().unwrap()).collect()
+    });
+    let answers = || replies.iter().filter(|(is_answer, ..)| *is_answer);
+    assert_eq!(answers().filter(|(_, status, _)| *status == 200).count(), 1, "{replies:?}");
+    let late = answers().filter(|(_, status, _)| *status != 200);
+    assert!(
+        late.clone().count() == 3 && late.clone().all(|(.., body)| body["kind"] == "late"),
+        "{replies:?}"
+    );
+    assert!(replies.iter().all(|(is_answer, status, _)| *is_answer || *status == 200), "{replies:?}");
+    served.events(&session, 0).until("turn_ended");
+    assert_eq!(place.read("a.txt").as_deref(), Some("Hello.\n"));
+}
+
+#[test]
 fn a_question_outlives_a_server_that_is_killed_and_its_turn_goes_on_with_the_answer() {
     let server = server(Script::new([write("a.txt"), "Written.".into()]));
     let place = place(&server);

@@ -265,7 +265,14 @@ fn a_token_is_told_once_kept_as_a_hash_and_taken_back() {
     let (id, token) = (made["id"].as_str().unwrap(), made["token"].as_str().unwrap());
     let program = team.served.with_token(token);
     assert_eq!(program.get("/me").json()["name"], "anna");
-    let link = program.post("/links", &json!({})).json()["path"].as_str().unwrap().to_owned();
+    let code =
+        |made: Value| json!({"code": made["path"].as_str().unwrap().split('#').nth(1).unwrap()}).to_string();
+    let enter = |code: &str| team.served.request("POST", "/api/v1/sign-in", &[], code.as_bytes());
+    let signed = enter(&code(program.post("/links", &json!({})).json()));
+    let cookie = signed.header("set-cookie").split(';').next().unwrap().to_owned();
+    let as_browser = || team.served.request("GET", "/api/v1/me", &[("cookie", &cookie)], b"").status;
+    assert_eq!(as_browser(), 200);
+    let link = code(program.post("/links", &json!({})).json());
     let listed = anna.get("/tokens");
     assert!(listed.text().contains("laptop") && !listed.text().contains(token));
     let kept = std::fs::read_to_string(team.place.home().join("server/accounts.json")).unwrap();
@@ -273,9 +280,8 @@ fn a_token_is_told_once_kept_as_a_hash_and_taken_back() {
     assert_eq!(ben.delete(&format!("/tokens/{id}")).status, 404, "another's");
     assert_eq!(anna.delete(&format!("/tokens/{id}")).status, 204);
     assert_eq!(program.get("/me").status, 401);
-    let code = json!({"code": link.split('#').nth(1).unwrap()}).to_string();
-    let signed = team.served.request("POST", "/api/v1/sign-in", &[], code.as_bytes());
-    assert_eq!(signed.status, 401, "with the token go the links that were made with it");
+    assert_eq!(as_browser(), 401, "with the token go the browsers that its links signed in");
+    assert_eq!(enter(&link).status, 401, "with the token go the links that were made with it");
     assert_eq!(team.owner().delete("/users/ben").status, 204);
     assert_eq!(ben.get("/me").status, 401, "with the account goes its token");
 }
