@@ -146,11 +146,11 @@ fn a_session_whose_terminal_is_gone_is_taken_and_its_turn_goes_on_here() {
 fn of_many_who_come_at_once_after_a_restart_one_answer_counts_and_nobody_is_sent_away() {
     let server = server(Script::new([write("a.txt"), "Written.".into()]));
     let place = place(&server);
-    let mut served = Served::start(&place);
+    let served = Served::start(&place);
     let session = served.begin("write it");
     let path = format!("/approvals/{}", id(&served.questions(1)[0]));
     let address = served.kill();
-    let served = Served::with(&place, &["--listen", &address]);
+    let served = Served::at(&place, &address);
     let (yes, take) = (json!({"outcome": "proceed_once"}), format!("/sessions/{session}/take"));
     let replies: Vec<(bool, u16, Value)> = std::thread::scope(|scope| {
         let send = |is_answer: bool| {
