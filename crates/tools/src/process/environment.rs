@@ -15,8 +15,10 @@ use crate::git::GitUse;
 /// The variable that marks every process of a session, inherited by whatever it starts.
 pub(crate) const MARK: &str = "CHARLA_RUN";
 
-/// Set for every child: nobody is there to scroll, or to type a password.
-const UNATTENDED: [(&str, &str); 3] = [("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0")];
+/// Set for every child: nobody is there to scroll, to type a password, or to write and leave an editor. Without one git goes on
+/// with the words that there are, or says that there are none.
+const UNATTENDED: [(&str, &str); 4] =
+    [("PAGER", "cat"), ("GIT_PAGER", "cat"), ("GIT_TERMINAL_PROMPT", "0"), ("GIT_EDITOR", "true")];
 
 /// The variables children get. Nothing is inherited that is not in here.
 #[derive(Clone, Default)]

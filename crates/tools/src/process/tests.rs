@@ -103,6 +103,13 @@ async fn a_command_that_reads_gets_the_end_of_input() {
 }
 
 #[tokio::test]
+async fn no_editor_waits_for_somebody_who_is_not_there() {
+    let commit = "cd \"$(mktemp -d)\" && git init -q . && git -c user.name=a -c user.email=b commit --allow-empty 2>&1";
+    let (said, _) = soon(run(commit)).await;
+    assert!(said.contains("empty commit message"), "{said}");
+}
+
+#[tokio::test]
 async fn death_by_signal_is_told() {
     let ending = run("kill -SEGV $$").await.1;
     assert_eq!((ending.code, ending.signal), (None, Some(11)));
