@@ -75,7 +75,7 @@ def script():
                 # It waits for the one before it, allowed or not.
                 steps.append(shell(token + "b"))
             if call % 2:
-                read = {"call": {"name": "read_file", "args": {"file_path": "notes.txt", "limit": number + call + 1}}}
+                read = {"call": {"name": "read_file", "args": {"file_path": "notes.txt", "end_line": number + call + 1}}}
                 steps.append(read)
             replies.append(steps)
         replies.append("All done.")
