@@ -4,19 +4,21 @@ use std::ffi::OsString;
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex as StdMutex, MutexGuard, PoisonError, Weak};
+use std::sync::{Arc, Mutex as StdMutex, PoisonError, Weak};
 use std::time::Duration;
 
 use charla_proto::Fetch;
 use secrecy::SecretString;
 use serde_json::json;
 use sha2::{Digest, Sha256};
+use tokio::process::Command;
+use tokio::runtime::Handle;
 use tokio::sync::Mutex;
-use tokio::time::Instant;
+use tokio::task::JoinSet;
 
 use crate::error::LocalError;
 use crate::packages::WEIGHTS_NAME;
-use crate::process::Launch;
+use crate::process;
 use crate::shared::{EngineAddress, Membership, Shared};
 use crate::store::{Progress, Report, Store};
 
@@ -62,15 +64,9 @@ pub struct Engine {
 #[derive(Debug)]
 struct Inner {
     options: EngineOptions,
-    membership: Mutex<Option<Membership>>,
-    usage: StdMutex<Usage>,
-}
-
-#[derive(Debug)]
-struct Usage {
-    users: usize,
-    last: Instant,
-    watched: bool,
+    member: Mutex<Weak<Membership>>,
+    /// Holds on to the engine for a while after its last use.
+    keeper: StdMutex<JoinSet<()>>,
 }
 
 /// A running engine, which speaks OpenAI Chat, and the promise that it goes on running until this is dropped.
@@ -84,22 +80,31 @@ pub struct InUse {
     pub model: String,
     /// Tokens it can read and write together, as the engine itself says.
     pub window: u32,
+    member: Arc<Membership>,
     inner: Arc<Inner>,
 }
 
 impl Drop for InUse {
     fn drop(&mut self) {
-        let mut usage = self.inner.usage();
-        usage.users -= 1;
-        usage.last = Instant::now();
+        let (member, idle) = (self.member.clone(), self.inner.options.idle);
+        let mut keeper = JoinSet::new();
+        if let Ok(runtime) = Handle::try_current() {
+            keeper.spawn_on(
+                async move {
+                    tokio::time::sleep(idle).await;
+                    drop(member)
+                },
+                &runtime,
+            );
+        }
+        *self.inner.keeper.lock().unwrap_or_else(PoisonError::into_inner) = keeper;
     }
 }
 
 impl Engine {
     /// An engine for these options. Nothing is started yet.
     pub fn new(options: EngineOptions) -> Self {
-        let usage = Usage { users: 0, last: Instant::now(), watched: false };
-        let inner = Inner { options, membership: Mutex::default(), usage: StdMutex::new(usage) };
+        let inner = Inner { options, member: Mutex::default(), keeper: StdMutex::default() };
         Self { inner: Arc::new(inner) }
     }
 
@@ -121,18 +126,18 @@ impl Engine {
     ///
     /// Dropping the future stops a set-up; what was downloaded completely is kept.
     pub async fn ensure(&self, progress: Report<'_>) -> Result<InUse, LocalError> {
-        let mut membership = self.inner.membership.lock().await;
-        let member = match membership.take().filter(Membership::is_alive) {
+        let mut known = self.inner.member.lock().await;
+        let member = match known.upgrade().filter(|member| member.line.is_alive()) {
             Some(member) => member,
-            None => self.join(progress).await?,
+            None => Arc::new(self.join(progress).await?),
         };
-        let member = membership.insert(member);
-        self.enter();
+        *known = Arc::downgrade(&member);
         Ok(InUse {
             base_url: member.address.base_url(),
             key: member.address.key.clone().into(),
             model: self.model(),
             window: member.window,
+            member,
             inner: self.inner.clone(),
         })
     }
@@ -143,108 +148,56 @@ impl Engine {
             Model::BuiltIn => (options.store.weights(progress).await?, Some(options.store.adapter().await?)),
             Model::File(path) => (checked(path)?, None),
         };
-        let program = match &options.llama_server {
-            Some(program) => Program::LlamaServer(program.clone()),
-            None => Program::Managed(options.store.engine(progress).await?),
+        let (program, folder) = match &options.llama_server {
+            Some(program) => (program.as_path(), None),
+            None => (options.store.python(), Some(options.store.engine(progress).await?)),
         };
-        let parts = Parts { program, weights, adapter };
-        let folder = options.store.running().join(self.kind(&parts));
-        let shared = Shared { folder, http: options.http.clone() };
-        progress(Progress::Starting);
-        shared.join_or_start(|address| self.launch(&parts, address)).await
-    }
-
-    /// Engines that may be shared have the same kind.
-    fn kind(&self, parts: &Parts) -> String {
-        let options = &self.inner.options;
+        let parts = Parts { program, folder, weights, adapter };
+        // Engines that may be shared have the same parts.
         let kind = format!("{parts:?} {} {}", options.window, options.threads);
-        let digest = Sha256::new().chain_update(kind).chain_update(SERVE).finalize();
-        format!("{digest:x}").chars().take(16).collect()
+        let kind = Sha256::new().chain_update(kind).chain_update(SERVE).finalize();
+        let folder = options.store.running().join(format!("{kind:.16x}"));
+        let shared = Shared { folder, http: options.http.clone() };
+        let launch = |address: &EngineAddress| {
+            progress(Progress::Starting);
+            self.command(&parts, address)
+        };
+        shared.join_or_start(launch).await
     }
 
-    fn launch(&self, Parts { program, weights, adapter }: &Parts, address: &EngineAddress) -> Launch {
-        let options = &self.inner.options;
-        let mut environment = options.environment.clone();
-        match program {
-            Program::Managed(folder) => {
-                let wanted = json!({
-                    "model": weights, "alias": self.model(), "port": address.port, "key": address.key,
-                    "window": options.window, "threads": options.threads, "adapter": adapter,
-                    "packages": folder,
-                });
-                environment.push(("CHARLA_ENGINE".into(), wanted.to_string().into()));
-                Launch {
-                    program: options.store.python().to_owned(),
-                    arguments: ["-I", "-B", "-c", SERVE].map(OsString::from).to_vec(),
-                    environment,
-                    directory: folder.clone(),
-                }
-            }
-            Program::LlamaServer(path) => {
-                environment.push(("LLAMA_API_KEY".into(), address.key.clone().into()));
-                let [port, window, threads] = [u32::from(address.port), options.window, options.threads]
-                    .map(|number| number.to_string());
-                let told =
-                    ["--host", "127.0.0.1", "--port", &port, "--ctx-size", &window, "--threads", &threads];
-                let mut arguments = vec![OsString::from("--model"), weights.into()];
-                arguments.extend(adapter.iter().flat_map(|path| [OsString::from("--lora"), path.into()]));
-                arguments.extend(
-                    told.into_iter().chain(["--alias", &self.model(), "--jinja"]).map(OsString::from),
-                );
-                Launch { program: path.clone(), arguments, environment, directory: "/".into() }
-            }
+    fn command(&self, parts: &Parts, address: &EngineAddress) -> Command {
+        let Parts { program, folder, weights, adapter } = parts;
+        let EngineOptions { window, threads, environment, .. } = &self.inner.options;
+        let mut command = process::command(program, environment, folder.as_deref().unwrap_or("/".as_ref()));
+        if let Some(packages) = folder {
+            let wanted = json!({
+                "model": weights, "alias": self.model(), "port": address.port, "key": address.key,
+                "window": window, "threads": threads, "adapter": adapter, "packages": packages,
+            });
+            command.env("CHARLA_ENGINE", wanted.to_string()).args(["-I", "-B", "-c", SERVE]);
+            return command;
         }
-    }
-
-    fn enter(&self) {
-        let mut usage = self.inner.usage();
-        usage.users += 1;
-        if !std::mem::replace(&mut usage.watched, true) {
-            tokio::spawn(leave_when_idle(Arc::downgrade(&self.inner)));
+        let [port, window, threads] =
+            [u32::from(address.port), *window, *threads].map(|number| number.to_string());
+        command.env("LLAMA_API_KEY", &address.key).arg("--model").arg(weights);
+        if let Some(adapter) = adapter {
+            command.arg("--lora").arg(adapter);
         }
+        command.args(["--host", "127.0.0.1", "--port", &port, "--ctx-size", &window]);
+        command.args(["--threads", &threads, "--alias", &self.model(), "--jinja"]);
+        command
     }
 }
 
 /// What an engine is, and what it loads.
 #[derive(Debug)]
-struct Parts {
-    program: Program,
+struct Parts<'a> {
+    /// The user's server, or the Python of ours.
+    program: &'a Path,
+    /// The folder of the managed engine; a server of the user's has none.
+    folder: Option<PathBuf>,
     weights: PathBuf,
     adapter: Option<PathBuf>,
-}
-
-/// What serves the model.
-#[derive(Debug)]
-enum Program {
-    Managed(PathBuf),
-    LlamaServer(PathBuf),
-}
-
-impl Inner {
-    fn usage(&self) -> MutexGuard<'_, Usage> {
-        self.usage.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// When this process will have been idle for long enough.
-    fn deadline(&self) -> Instant {
-        let usage = self.usage();
-        let since = if usage.users > 0 { Instant::now() } else { usage.last };
-        since + self.options.idle
-    }
-}
-
-async fn leave_when_idle(inner: Weak<Inner>) {
-    loop {
-        let Some(deadline) = inner.upgrade().map(|inner| inner.deadline()) else { return };
-        tokio::time::sleep_until(deadline).await;
-        let Some(inner) = inner.upgrade() else { return };
-        let mut membership = inner.membership.lock().await;
-        if inner.deadline() <= Instant::now() {
-            *membership = None;
-            inner.usage().watched = false;
-            return;
-        }
-    }
 }
 
 /// The file as an absolute path, when it begins as a model does.

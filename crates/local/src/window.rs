@@ -53,66 +53,37 @@ impl ServerKind {
 pub struct Window {
     /// Tokens, read and written together.
     pub tokens: u32,
-    /// Where that was read.
-    pub source: WindowSource,
-}
-
-/// Where a window was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WindowSource {
-    /// The model is loaded with it.
-    Loaded,
-    /// The model is not loaded yet; this is what the server will load it with.
-    Expected,
+    /// The model is in memory with it; else it is what the server will load it with.
+    pub is_loaded: bool,
 }
 
 /// Asks a server for the window of one of its models. `None` when it does not answer or does not say.
 pub(crate) async fn probe(server: &LocalServer<'_>, kind: ServerKind, model: &str) -> Option<Window> {
     match kind {
-        ServerKind::LlamaCpp => match server.get("/props").await.and_then(|props| llama_cpp(&props)) {
+        ServerKind::LlamaCpp => match llama_cpp(&server.get("/props").await) {
             Some(window) => Some(window),
-            None => llama_cpp_listed(&server.get("/v1/models").await?, model),
+            // The list of models has the window, too; a proxy may let nothing else through.
+            None => loaded(&row(&server.get("/v1/models").await, model)?["meta"], "n_ctx"),
         },
-        ServerKind::Vllm => vllm(&server.get("/v1/models").await?, model),
-        ServerKind::LmStudio => lm_studio(&server.get("/api/v0/models").await?, model),
+        ServerKind::Vllm => loaded(row(&server.get("/v1/models").await, model)?, "max_model_len"),
+        ServerKind::LmStudio => {
+            let answer = server.get("/api/v0/models").await;
+            let row = row(&answer, model)?;
+            let expected = || number(row, "max_context_length").map(expected);
+            loaded(row, "loaded_context_length").or_else(expected)
+        }
         ServerKind::Ollama => {
-            if let Some(window) = server.get("/api/ps").await.and_then(|answer| ollama_loaded(&answer, model))
-            {
-                return Some(window);
+            let answer = server.get("/api/ps").await;
+            match ollama_row(&answer, model).and_then(|row| loaded(row, "context_length")) {
+                Some(window) => Some(window),
+                None => ollama_shown(&server.post("/api/show", &json!({ "model": model })).await),
             }
-            ollama_shown(&server.post("/api/show", &json!({ "model": model })).await?)
         }
     }
 }
 
-pub(crate) fn llama_cpp(answer: &Value) -> Option<Window> {
-    let settings = answer.get("default_generation_settings");
-    let tokens =
-        settings.and_then(|settings| number(settings, "n_ctx")).or_else(|| number(answer, "n_ctx"))?;
-    Some(loaded(tokens))
-}
-
-/// The list of models has the window, too; a proxy may let nothing else through.
-fn llama_cpp_listed(answer: &Value, model: &str) -> Option<Window> {
-    let row = rows(answer, "data").find(|row| text(row, "id") == Some(model))?;
-    number(row.get("meta")?, "n_ctx").map(loaded)
-}
-
-fn vllm(answer: &Value, model: &str) -> Option<Window> {
-    let row = rows(answer, "data").find(|row| text(row, "id") == Some(model))?;
-    number(row, "max_model_len").map(loaded)
-}
-
-fn lm_studio(answer: &Value, model: &str) -> Option<Window> {
-    let row = rows(answer, "data").find(|row| text(row, "id") == Some(model))?;
-    let expected = || number(row, "max_context_length").map(expected);
-    number(row, "loaded_context_length").map(loaded).or_else(expected)
-}
-
-fn ollama_loaded(answer: &Value, model: &str) -> Option<Window> {
-    let same = |name: Option<&str>| name.is_some_and(|name| tagged(name) == tagged(model));
-    let row = rows(answer, "models").find(|row| same(text(row, "model")) || same(text(row, "name")))?;
-    number(row, "context_length").map(loaded)
+pub(crate) fn llama_cpp(props: &Value) -> Option<Window> {
+    loaded(&props["default_generation_settings"], "n_ctx").or_else(|| loaded(props, "n_ctx"))
 }
 
 /// The parameter the model was made with; else the default, unless it was trained for less.
@@ -122,40 +93,50 @@ fn ollama_shown(answer: &Value) -> Option<Window> {
     if let Some(tokens) = asked.filter(|tokens| *tokens > 0) {
         return Some(expected(tokens));
     }
-    let facts = answer.get("model_info")?.as_object()?;
-    let (name, _) = facts.iter().find(|(name, _)| name.ends_with(".context_length"))?;
-    Some(expected(number(answer.get("model_info")?, name)?.min(OLLAMA_DEFAULT)))
+    let facts = &answer["model_info"];
+    let (name, _) = facts.as_object()?.iter().find(|(name, _)| name.ends_with(".context_length"))?;
+    Some(expected(number(facts, name)?.min(OLLAMA_DEFAULT)))
 }
 
-/// Ollama's names have a tag; without one `latest` is meant.
-pub(crate) fn tagged(name: &str) -> String {
-    if name.contains(':') { name.to_owned() } else { format!("{name}:latest") }
+/// What Ollama tells of a model that it has loaded. Its names have a tag; without one `latest` is meant.
+pub(crate) fn ollama_row<'a>(answer: &'a Value, model: &str) -> Option<&'a Value> {
+    let tagged = |name: &str| if name.contains(':') { name.to_owned() } else { format!("{name}:latest") };
+    let is_it = |row: &Value, field| text(row, field).is_some_and(|name| tagged(name) == tagged(model));
+    rows(answer, "models").find(|row| is_it(row, "model") || is_it(row, "name"))
 }
 
-fn loaded(tokens: u32) -> Window {
-    Window { tokens, source: WindowSource::Loaded }
+fn row<'a>(answer: &'a Value, model: &str) -> Option<&'a Value> {
+    rows(answer, "data").find(|row| text(row, "id") == Some(model))
+}
+
+fn loaded(row: &Value, field: &str) -> Option<Window> {
+    number(row, field).map(|tokens| Window { tokens, is_loaded: true })
 }
 
 fn expected(tokens: u32) -> Window {
-    Window { tokens, source: WindowSource::Expected }
+    Window { tokens, is_loaded: false }
 }
 
 pub(crate) fn rows<'a>(answer: &'a Value, field: &str) -> impl Iterator<Item = &'a Value> {
-    answer.get(field).and_then(Value::as_array).into_iter().flatten()
+    answer[field].as_array().into_iter().flatten()
 }
 
 pub(crate) fn text<'a>(row: &'a Value, field: &str) -> Option<&'a str> {
-    row.get(field)?.as_str()
+    row[field].as_str()
 }
 
 pub(crate) fn number(row: &Value, field: &str) -> Option<u32> {
-    u32::try_from(row.get(field)?.as_u64()?).ok().filter(|tokens| *tokens > 0)
+    u32::try_from(row[field].as_u64()?).ok().filter(|tokens| *tokens > 0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::fake::Answers;
+
+    fn loaded(tokens: u32) -> Window {
+        Window { tokens, is_loaded: true }
+    }
 
     async fn window(kind: ServerKind, answers: &[(&str, &str)]) -> Option<Window> {
         probe(&Answers(answers).server(), kind, "m").await

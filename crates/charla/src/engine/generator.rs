@@ -18,7 +18,7 @@ pub struct EngineGenerator {
     endpoint: Endpoint,
     model: ModelRow,
     client: Client,
-    /// The address that was valid last, and the generator for it.
+    /// The address that was valid last, and the generator for it, which keeps what it learned of the model.
     current: Mutex<Option<(String, Arc<Generator>)>>,
 }
 
@@ -28,22 +28,19 @@ impl EngineGenerator {
         Self { engine, endpoint, model, client, current: Mutex::default() }
     }
 
+    /// The engine, and what asks it where it is now.
     async fn ready(&self) -> Result<(InUse, Arc<Generator>), LlmError> {
-        let used = self.engine.ensure(&|_| {}).await;
+        let used = self.engine.ensure(&mut |_| {}).await;
         let used = used.map_err(|error| LlmError::new(LlmErrorKind::Network, error.to_string()))?;
         let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
         let known = current.take().filter(|(address, _)| *address == used.base_url);
-        let known = known.unwrap_or_else(|| (used.base_url.clone(), Arc::new(self.generator(&used))));
-        let (_, generator) = current.insert(known);
+        let (_, generator) = current.insert(known.unwrap_or_else(|| {
+            let endpoint = Endpoint { base_url: used.base_url.clone(), ..self.endpoint.clone() };
+            let target = Target::new(Arc::new(endpoint), self.model.clone());
+            let key = Credential::Key(used.key.clone());
+            (used.base_url.clone(), Arc::new(Generator::new(target, key, self.client.clone())))
+        }));
         Ok((used, generator.clone()))
-    }
-
-    fn generator(&self, used: &InUse) -> Generator {
-        let mut endpoint = Endpoint { base_url: used.base_url.clone(), ..self.endpoint.clone() };
-        // The engine closes idle connections at moments of its own; a new one costs nothing here.
-        endpoint.headers.push(("connection".to_owned(), "close".to_owned()));
-        let target = Target::new(Arc::new(endpoint), self.model.clone());
-        Generator::new(target, Credential::Key(used.key.clone()), self.client.clone())
     }
 }
 

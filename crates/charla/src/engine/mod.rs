@@ -90,12 +90,7 @@ pub(crate) fn identity(model: &Model) -> Option<String> {
     Some(format!("{} bytes, changed {}", facts.len(), changed.as_secs()))
 }
 
-/// True when the built-in model is there or may be fetched.
-pub(crate) fn is_available(settings: &Settings, environment: &Environment) -> bool {
-    state(settings, environment).is_ok()
-}
-
-/// Whether it is ready, in words.
+/// Whether the built-in model is there or may be fetched, in words.
 pub fn state(settings: &Settings, environment: &Environment) -> Result<String, String> {
     let store = store(settings, environment).map_err(|failure| failure.message)?;
     match (store.is_complete(environment.program(SERVER).is_some()), store.forbidden()) {
@@ -132,7 +127,7 @@ pub fn store(settings: &Settings, environment: &Environment) -> Result<Store, Fa
         _ => None,
     };
     let python = environment.program("python3").unwrap_or_else(|| PathBuf::from("python3"));
-    let pip = Pip { python, arguments: Vec::new(), environment: own_programs::installer(environment) };
+    let pip = Pip { python, environment: own_programs::installer(environment) };
     Ok(Store::new(cache.join("local"), pip, forbidden))
 }
 

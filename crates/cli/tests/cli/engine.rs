@@ -191,7 +191,7 @@ fn the_engine_reads_the_trained_prompt_byte_for_byte() {
     let machine = Machine::new();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let engine = engine_of(&machine);
-    let used = runtime.block_on(engine.ensure(&|_| {})).unwrap();
+    let used = runtime.block_on(engine.ensure(&mut |_| {})).unwrap();
     let client = Client::new(NetworkOptions::default()).unwrap();
     let url = used.base_url.replace("/v1", "/apply-template");
     for example in serde_json::from_str::<Vec<Value>>(EXAMPLES).unwrap() {
@@ -328,7 +328,7 @@ fn two_processes_share_one_engine() {
     let machine = Machine::new();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let engine = engine_of(&machine);
-    let used = runtime.block_on(engine.ensure(&|_| {})).unwrap();
+    let used = runtime.block_on(engine.ensure(&mut |_| {})).unwrap();
     let before = machine.state().unwrap();
     let run = machine.run(&["-m", "local", "--no-tools", "-p", "Say hello"]);
     assert_eq!(run.code, Some(0), "{}", run.err);
@@ -347,7 +347,7 @@ fn the_built_in_model_mostly_chooses_the_right_tool() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let engine = engine_of(&machine);
     // While it is held here the prompt's beginning stays read.
-    let _used = runtime.block_on(engine.ensure(&|_| {})).unwrap();
+    let _used = runtime.block_on(engine.ensure(&mut |_| {})).unwrap();
     let (mut tools, mut chats, mut wrong) = (0, 0, Vec::new());
     for line in PROMPTS.lines() {
         let (expected, prompt) = line.split_once('\t').unwrap();

