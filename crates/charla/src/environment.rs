@@ -4,6 +4,8 @@ use std::collections::HashMap;
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::connections::Connections;
+
 /// How the network is reached: what programs need that fetch something.
 pub const NETWORK_VARIABLES: [&str; 12] = [
     "HTTP_PROXY",
@@ -33,6 +35,8 @@ pub struct Environment {
     pub temporary: PathBuf,
     /// The machine is somebody else's, who lets this user in.
     pub guest: Option<Guest>,
+    /// How servers are reached from here.
+    pub(crate) connections: Connections,
 }
 
 /// What holds for a user on somebody else's machine. Whatever the user agrees to, the workspace is all that can be reached.
@@ -63,7 +67,14 @@ impl Environment {
             .collect();
         let folder = |name: &str| variables.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let (home, temporary) = (folder("HOME"), folder("TMPDIR").unwrap_or_else(|| PathBuf::from("/tmp")));
-        Self { variables, directory: PathBuf::new(), home, temporary, guest: None }
+        Self {
+            variables,
+            directory: PathBuf::new(),
+            home,
+            temporary,
+            guest: None,
+            connections: Connections::default(),
+        }
     }
 
     /// The same surroundings in another workspace.

@@ -127,6 +127,7 @@ pub mod agents;
 mod card;
 mod clock;
 pub mod collection;
+mod connections;
 pub mod credentials;
 pub mod custom_command;
 pub mod doctor;
@@ -243,6 +244,13 @@ impl Charla {
     /// The same with the variables of `.env` files, as [`with_dotenv`] reads them.
     pub fn with_dotenv(self) -> Self {
         Self { environment: with_dotenv(self.environment.clone()), ..self }
+    }
+
+    /// The same user, whose sessions share their connections to models: for a program with many of them. All must run in one runtime
+    /// that goes on as long as any of them does, as connections belong to the runtime in which they were made.
+    pub fn sharing_connections(mut self) -> Self {
+        self.environment.connections = connections::Connections::shared();
+        self
     }
 
     /// The user's surroundings.

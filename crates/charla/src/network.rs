@@ -20,7 +20,7 @@ pub fn client(settings: &Settings, environment: &Environment, encrypted: bool) -
     let proxied = settings.network.proxy.is_some() || environment.first(&proxies).is_some();
     let encrypted = encrypted || proxied;
     let options = network_options(settings, environment, encrypted)?;
-    Client::new(options).map_err(|error| Failure::from(&error))
+    environment.connections.client(options).map_err(|error| Failure::from(&error))
 }
 
 /// How to reach servers, as the settings say.

@@ -106,7 +106,7 @@ impl People {
     ) -> Self {
         let whose = Whose { user: OWNER.to_owned(), account: OWNER.to_owned() };
         let meter = Meter::new(whose, accounts.clone(), metrics.clone());
-        let owner = Arc::new(User::new(OWNER, Hub::new(charla, meter, None), None));
+        let owner = Arc::new(User::new(OWNER, Hub::new(charla.sharing_connections(), meter, None), None));
         let folder = folder.to_owned();
         let (known, seen) = (Mutex::default(), watch::Sender::default());
         Self { owner, accounts, metrics, folder, database, shelf: None, workspaces: None, known, seen }
@@ -179,7 +179,7 @@ impl People {
         let owner = self.owner.hub.charla().environment();
         let whose = Whose { user: name.to_owned(), account: given.id.clone() };
         let meter = Meter::new(whose, self.accounts.clone(), self.metrics.clone());
-        let mut charla = Charla::new(surroundings(owner, &self.folder, &own, &given));
+        let mut charla = Charla::new(surroundings(owner, &self.folder, &own, &given)).sharing_connections();
         if let Some(database) = &self.database {
             charla = charla.with_store(Arc::new(database.sessions(&given.id, sessions_of(&own))));
         }

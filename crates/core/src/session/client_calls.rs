@@ -89,7 +89,7 @@ impl ClientCalls<'_> {
         tokio::spawn(async move {
             let output = run(invocation, cx, &cancel).await;
             // A session that has ended has said what became of it.
-            let _ = done.send(Finished { call, output });
+            let _ = done.send(Box::new(Finished { call, output }));
         });
         Ok(Reply::Called { call: id })
     }

@@ -15,6 +15,9 @@ use crate::hooks::EndReason;
 /// How many messages may wait; a sender waits when there are more.
 pub(super) const MESSAGES: usize = 64;
 
+/// A message on its way. A channel keeps room for many from its beginning, so what it holds is a pointer.
+pub(super) type Posted = Box<Message>;
+
 /// Something for the session's task.
 pub(super) enum Message {
     /// Somebody asks something.
@@ -31,7 +34,7 @@ pub(super) enum Message {
 
 /// What a session may hear of while it waits for people.
 pub(super) enum Incoming {
-    Message(Option<Box<Message>>),
+    Message(Option<Posted>),
     Clients,
 }
 
@@ -50,9 +53,9 @@ impl Asked {
 
 /// The session's end of its channels.
 pub(super) struct Inbox {
-    messages: mpsc::Receiver<Message>,
+    messages: mpsc::Receiver<Posted>,
     /// For the session's own tasks; it keeps no session alive.
-    pub(super) sender: mpsc::WeakSender<Message>,
+    pub(super) sender: mpsc::WeakSender<Posted>,
     /// Requests for the time between turns.
     pub(super) later: VecDeque<Asked>,
     /// Who wants to go on with the session elsewhere.
@@ -61,14 +64,14 @@ pub(super) struct Inbox {
     seen: watch::Receiver<usize>,
     closed: bool,
     /// For calls that run beside the session, and what they come to.
-    pub(super) finished: mpsc::UnboundedSender<Finished>,
-    finishing: mpsc::UnboundedReceiver<Finished>,
+    pub(super) finished: mpsc::UnboundedSender<Box<Finished>>,
+    finishing: mpsc::UnboundedReceiver<Box<Finished>>,
     /// Those who wait for the end of the task.
     closers: Vec<oneshot::Sender<()>>,
 }
 
 impl Inbox {
-    pub(super) fn new(clients: Clients) -> (Self, mpsc::Sender<Message>) {
+    pub(super) fn new(clients: Clients) -> (Self, mpsc::Sender<Posted>) {
         let (sender, messages) = mpsc::channel(MESSAGES);
         let seen = clients.0.subscribe();
         let weak = sender.downgrade();
@@ -95,7 +98,7 @@ impl Inbox {
             biased;
             message = self.messages.recv(), if !self.closed => {
                 self.closed = message.is_none();
-                message
+                message.map(|message| *message)
             }
             finished = next_of(&mut self.finishing) => Some(Message::Finished(finished)),
         }
@@ -128,7 +131,7 @@ impl Inbox {
             biased;
             message = self.messages.recv(), if !self.closed => {
                 self.closed = message.is_none();
-                Incoming::Message(message.map(Box::new))
+                Incoming::Message(message)
             }
             finished = next_of(&mut self.finishing) => Incoming::Message(Some(Box::new(Message::Finished(finished)))),
             Ok(()) = self.seen.changed() => Incoming::Clients,
@@ -136,9 +139,9 @@ impl Inbox {
     }
 }
 
-async fn next_of(finishing: &mut mpsc::UnboundedReceiver<Finished>) -> Finished {
+async fn next_of(finishing: &mut mpsc::UnboundedReceiver<Box<Finished>>) -> Finished {
     match finishing.recv().await {
-        Some(finished) => finished,
+        Some(finished) => *finished,
         None => std::future::pending().await,
     }
 }

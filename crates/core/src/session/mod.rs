@@ -61,7 +61,7 @@ pub use host::{
     BoundModel, Equipment, FixedHost, Host, Price, Prices, RevertProblem, RevertStep, Reverted, Situation,
     by_characters,
 };
-use inbox::{Asked, Inbox, Message};
+use inbox::{Asked, Inbox, Message, Posted};
 pub use inbox::{Attached, Clients};
 use ledger::{Ledger, Publisher};
 pub use limits::Limits;
@@ -130,7 +130,7 @@ pub struct SessionOptions {
 /// A running session. Cloning shares it; when the last handle is gone, the session ends after its turn.
 #[derive(Clone)]
 pub struct SessionHandle {
-    messages: mpsc::Sender<Message>,
+    messages: mpsc::Sender<Posted>,
     /// Weak: subscriptions end with the session's task, however it ends.
     events: broadcast::WeakSender<Shared>,
     recent: Recent,
@@ -176,7 +176,7 @@ impl SessionHandle {
     /// to is told by events.
     pub async fn request(&self, request: Request) -> Reply {
         let (reply, replied) = oneshot::channel();
-        let message = Message::Request(Asked { request, reply });
+        let message = Box::new(Message::Request(Asked { request, reply }));
         if self.messages.send(message).await.is_err() {
             return Reply::Refused(Refusal::Ended);
         }
@@ -217,7 +217,7 @@ impl SessionHandle {
     /// The session as it is, and every event after that; nothing when it has ended.
     pub async fn snapshot(&self) -> Option<(SessionSnapshot, Subscription)> {
         let (reply, replied) = oneshot::channel();
-        self.messages.send(Message::View(reply)).await.ok()?;
+        self.messages.send(Box::new(Message::View(reply))).await.ok()?;
         replied.await.ok()
     }
 
@@ -236,7 +236,7 @@ impl SessionHandle {
     /// As [`Self::close`], with what its hooks are told.
     pub async fn close_for(&self, reason: EndReason) {
         let (closer, closed) = oneshot::channel();
-        if self.messages.send(Message::Close(closer, reason)).await.is_ok() {
+        if self.messages.send(Box::new(Message::Close(closer, reason))).await.is_ok() {
             // The task never answers: it drops its end when it is over.
             let _ = closed.await;
         }

@@ -7,7 +7,7 @@ use charla_proto::{BoxFuture, Reply, Request, SessionEvent, SessionSnapshot};
 use futures_util::{Stream, StreamExt};
 use tokio::sync::{broadcast, mpsc};
 
-use super::inbox::{MESSAGES, Message};
+use super::inbox::{MESSAGES, Message, Posted};
 use super::subscription::{Recent, Shared};
 use super::{Clients, EVENTS, SessionHandle, Subscription};
 
@@ -49,7 +49,7 @@ impl SessionHandle {
 /// Passes on what is asked here and what happens there.
 struct Relay {
     remote: Arc<dyn RemoteSession>,
-    messages: mpsc::Receiver<Message>,
+    messages: mpsc::Receiver<Posted>,
     events: broadcast::Sender<Shared>,
     recent: Recent,
     incoming: RemoteEvents,
@@ -60,7 +60,7 @@ impl Relay {
         loop {
             tokio::select! {
                 biased;
-                message = self.messages.recv() => match message {
+                message = self.messages.recv() => match message.map(|message| *message) {
                     // A reply may be long in coming, and others must not wait for it.
                     Some(Message::Request(asked)) => {
                         let reply = self.remote.request(asked.request.clone());

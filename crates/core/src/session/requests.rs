@@ -228,7 +228,7 @@ impl Requests<'_> {
             let bound = host.bind(&model).await.map(Box::new);
             // A session that has ended needs no model.
             if let Some(sender) = sender.upgrade() {
-                let _ = sender.send(Message::Bound { wish, bound, asked }).await;
+                let _ = sender.send(Box::new(Message::Bound { wish, bound, asked })).await;
             }
         });
     }

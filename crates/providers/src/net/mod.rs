@@ -27,7 +27,7 @@ use failure::{host_of, is_loopback, request_failed, went_silent};
 
 /// How to reach servers. Everything is handed in but what only the system knows: the authorities it trusts, and the
 /// proxies of [`Proxy::System`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NetworkOptions {
     /// Longest wait for a connection, name lookup and TLS included.
     pub connect_timeout: Duration,
@@ -88,7 +88,7 @@ struct Inner {
     options: NetworkOptions,
     http: reqwest::Client,
     /// For this machine's own servers, made when first needed.
-    loopback: OnceLock<reqwest::Client>,
+    loopback: Arc<OnceLock<reqwest::Client>>,
 }
 
 impl Client {
@@ -96,7 +96,7 @@ impl Client {
     /// first connection that needs them.
     pub fn new(options: NetworkOptions) -> Result<Self, LlmError> {
         let http = build(&options, &options.proxy, IDLE_CONNECTION)?;
-        Ok(Self { inner: Arc::new(Inner { options, http, loopback: OnceLock::new() }) })
+        Ok(Self { inner: Arc::new(Inner { options, http, loopback: Arc::default() }) })
     }
 
     /// The pool for this address. The system's proxy is meant for the world outside: a local model
