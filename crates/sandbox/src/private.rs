@@ -16,7 +16,7 @@ use crate::error::SandboxError;
 const PREFIX: &str = "charla-";
 const LOCK: &str = "lock";
 /// How often another name is tried.
-const ATTEMPTS: usize = 8;
+const ATTEMPTS: usize = 64;
 
 /// The folder, removed with this.
 #[derive(Debug)]
@@ -45,7 +45,9 @@ impl Private {
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(place)?;
         let real = folder.path().canonicalize()?;
         let lock = File::create_new(real.join(LOCK))?;
-        if flock(&lock, FlockOperation::NonBlockingLockExclusive).is_err() {
+        let is_held = flock(&lock, FlockOperation::NonBlockingLockExclusive).is_ok();
+        // Who sweeps may have locked it before us, and removed all of it by now.
+        if !is_held || lock.metadata()?.nlink() == 0 {
             return Ok(None);
         }
         let made = Self { _folder: folder, real, _lock: lock };
@@ -113,5 +115,23 @@ mod tests {
         let gone = used.temporary();
         drop(used);
         assert!(!gone.exists());
+    }
+
+    #[test]
+    fn many_make_theirs_at_once_and_nobody_sweeps_anothers_away() {
+        let place = tempfile::tempdir().unwrap();
+        let (place, began) = (place.path(), std::sync::Barrier::new(8));
+        std::thread::scope(|scope| {
+            for _ in 0..8 {
+                scope.spawn(|| {
+                    began.wait();
+                    for _ in 0..100 {
+                        let made = Private::make(place).unwrap();
+                        assert!(made.temporary().is_dir() && made.attributes().is_file());
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_dir(place).unwrap().count(), 0);
     }
 }
