@@ -16,10 +16,10 @@ use charla_core::CancellationToken;
 use serde_json::{Value, json};
 
 use crate::Charla;
-use crate::json_rpc::{Connection, METHOD_NOT_FOUND, Requests};
+use crate::json_rpc::{Connection, INVALID_PARAMS, INVALID_REQUEST, METHOD_NOT_FOUND, Requests};
 use crate::settings::Override;
 use sessions::OpenSessions;
-use tools::{Call, Work};
+use tools::{Call, PROMPT, Work};
 
 /// The versions of the protocol that are spoken, the newest first.
 const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
@@ -27,8 +27,6 @@ const VERSIONS: [&str; 3] = ["2025-06-18", "2025-03-26", "2024-11-05"];
 const PARTING: Duration = Duration::from_secs(5);
 /// So many calls run at once.
 const MOST_CALLS: usize = 32;
-/// What calls that prompt are about.
-const PROMPTS: &str = "prompt";
 /// Takes a request back.
 const CANCELLED: &str = "notifications/cancelled";
 
@@ -46,13 +44,14 @@ pub async fn serve(
         sessions: OpenSessions::default(),
         connection,
         asks: AtomicBool::new(false),
+        greeted: AtomicBool::new(false),
     });
     while let Some(incoming) = requests.next().await {
         if let Some(id) = &incoming.id {
             answer(&work, &mut requests, id, &incoming.method, incoming.params).await;
         }
     }
-    requests.cancel(PROMPTS);
+    requests.cancel(PROMPT);
     requests.finish(PARTING).await;
     work.sessions.close_all().await;
     work.connection.flush(PARTING).await;
@@ -62,8 +61,15 @@ async fn answer(work: &Arc<Work>, requests: &mut Requests, id: &Value, method: &
     let result = match method {
         "initialize" => greet(work, &params),
         "ping" => json!({}),
+        _ if !work.greeted.load(Ordering::Acquire) => {
+            let why = "nothing but `initialize` and `ping` can be asked before `initialize` was answered";
+            return work.connection.refuse(id, INVALID_REQUEST, why).await;
+        }
         "tools/list" => json!({"tools": tools::list()}),
-        "tools/call" => return call(work, requests, id, params).await,
+        "tools/call" => match tools::problem(&params) {
+            Some(why) => return work.connection.refuse(id, INVALID_PARAMS, &why).await,
+            None => return call(work, requests, id, params).await,
+        },
         _ => {
             let said: String = method.chars().take(80).collect();
             let why = format!("there is no method `{said}`");
@@ -77,6 +83,7 @@ async fn answer(work: &Arc<Work>, requests: &mut Requests, id: &Value, method: &
 fn greet(work: &Work, params: &Value) -> Value {
     let asks = params.pointer("/capabilities/elicitation").is_some_and(Value::is_object);
     work.asks.store(asks, Ordering::Release);
+    work.greeted.store(true, Ordering::Release);
     let wanted = params.get("protocolVersion").and_then(Value::as_str);
     let version = VERSIONS.into_iter().find(|version| Some(*version) == wanted).unwrap_or(VERSIONS[0]);
     json!({
@@ -88,7 +95,7 @@ fn greet(work: &Work, params: &Value) -> Value {
 }
 
 async fn call(work: &Arc<Work>, requests: &mut Requests, id: &Value, params: Value) {
-    let about = (params.get("name") == Some(&json!(PROMPTS))).then(|| PROMPTS.to_owned());
+    let about = (params.get("name") == Some(&json!(PROMPT))).then(|| PROMPT.to_owned());
     let (work, call_id) = (work.clone(), id.clone());
     let call = async move |cancel: CancellationToken| {
         let result = Call::new(&work, &call_id, params, cancel.clone()).run().await;

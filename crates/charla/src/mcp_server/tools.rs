@@ -22,10 +22,19 @@ use crate::session::OpenedSession;
 use crate::settings::Override;
 use crate::trust::TrustDemand;
 
-/// So many sessions are listed where nothing else is said.
+/// So many sessions are listed where nothing else is said, and at most.
 const LISTED: u64 = 50;
+const MOST_LISTED: u64 = 1000;
 /// So many characters of a session are told.
 const MOST_READ: usize = 200_000;
+
+/// The tools.
+pub(super) const PROMPT: &str = "prompt";
+const LIST: &str = "list_sessions";
+const READ: &str = "read_session";
+
+/// How much of an unknown tool's name is told.
+const LONGEST_NAME: usize = 80;
 
 /// What calls work with.
 pub(super) struct Work {
@@ -35,6 +44,8 @@ pub(super) struct Work {
     pub(super) connection: Arc<Connection>,
     /// The client puts questions to its user.
     pub(super) asks: AtomicBool,
+    /// The client has said who it is.
+    pub(super) greeted: AtomicBool,
 }
 
 /// The tools, as the client lists them.
@@ -42,7 +53,7 @@ pub(super) fn list() -> Value {
     let text = |about: &str| json!({"type": "string", "description": about});
     json!([
         {
-            "name": "prompt",
+            "name": PROMPT,
             "description": "Has an agent do something in a folder and gives its answer, and the session's id. What needs approval is put to the user; where that is not possible, it is not done.",
             "inputSchema": {
                 "type": "object",
@@ -55,13 +66,13 @@ pub(super) fn list() -> Value {
             },
         },
         {
-            "name": "list_sessions",
+            "name": LIST,
             "description": "Lists sessions, the latest first.",
-            "inputSchema": {"type": "object", "properties": {"limit": {"type": "integer", "minimum": 1}}},
+            "inputSchema": {"type": "object", "properties": {"limit": {"type": "integer", "minimum": 1, "maximum": MOST_LISTED}}},
             "annotations": {"readOnlyHint": true},
         },
         {
-            "name": "read_session",
+            "name": READ,
             "description": "What was said and done in a session, as Markdown.",
             "inputSchema": {
                 "type": "object",
@@ -71,6 +82,19 @@ pub(super) fn list() -> Value {
             "annotations": {"readOnlyHint": true},
         },
     ])
+}
+
+/// What is wrong with the parameters of a call, before it is one: there is no such tool, or its arguments are no object.
+pub(super) fn problem(params: &Value) -> Option<String> {
+    let name = params.get("name").and_then(Value::as_str).unwrap_or_default();
+    if ![PROMPT, LIST, READ].contains(&name) {
+        return Some(format!(
+            "there is no tool `{}`",
+            middle(&one_line(name), LONGEST_NAME).unwrap_or(one_line(name))
+        ));
+    }
+    let is_object = params.get("arguments").is_none_or(|args| args.is_object() || args.is_null());
+    (!is_object).then(|| format!("the arguments of `{name}` are no object"))
 }
 
 /// One call of a tool.
@@ -102,9 +126,9 @@ impl<'a> Call<'a> {
     /// Runs it; a failure is a result, too.
     pub(super) async fn run(&self) -> Value {
         let done = match self.name.as_str() {
-            "prompt" => self.prompt().await,
-            "list_sessions" => self.list_sessions().await,
-            "read_session" => self.read_session().await,
+            PROMPT => self.prompt().await,
+            LIST => self.list_sessions().await,
+            READ => self.read_session().await,
             name => Err(Failure::input(format!("there is no tool `{}`", one_line(name)))),
         };
         done.unwrap_or_else(
@@ -121,7 +145,14 @@ impl<'a> Call<'a> {
     }
 
     async fn list_sessions(&self) -> Result<Value, Failure> {
-        let most = self.args.get("limit").and_then(Value::as_u64).unwrap_or(LISTED);
+        let most = match self.args.get("limit") {
+            None | Some(Value::Null) => LISTED,
+            Some(limit) => {
+                limit.as_u64().filter(|most| (1..=MOST_LISTED).contains(most)).ok_or_else(|| {
+                    Failure::input(format!("`limit` is no whole number from 1 to {MOST_LISTED}"))
+                })?
+            }
+        };
         let list = self.work.charla.sessions()?.list().await?;
         let used = list.sessions.iter().filter(|session| session.has_turns);
         let shown = used.take(usize::try_from(most).unwrap_or(usize::MAX)).map(|session| {

@@ -48,6 +48,14 @@ impl Raw {
         Self { child, lines }
     }
 
+    /// The same, once who it is was said and heard.
+    fn greeted(place: &Place) -> Self {
+        let mut client = Self::start(place);
+        client.say(r#"{"jsonrpc":"2.0","id":0,"method":"initialize","params":{}}"#);
+        assert_eq!(client.hear()["result"]["serverInfo"]["name"], "charla");
+        client
+    }
+
     fn say(&mut self, line: &str) {
         writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
     }
@@ -146,7 +154,7 @@ fn hooks_run_for_another_program_as_everywhere() {
         },
     });
     let place = Place::with_server(&model).settings(&settings.to_string());
-    let mut client = Raw::start(&place);
+    let mut client = Raw::greeted(&place);
     let prompt = json!({"name": "prompt", "arguments": {"text": "go"}});
     client.say(&json!({"id": 1, "method": "tools/call", "params": prompt}).to_string());
     let answer = client.until(1).pop().unwrap();
@@ -170,7 +178,7 @@ fn a_call_that_is_cancelled_stops_no_turn_of_another_call_in_its_session() {
         let model = server(Script::always(Reply::new().text("Done.")).rule(asked("first"), waits.clone()));
         let place = Place::with_server(&model)
             .settings(&json!({"model": {"name": MODEL}, "tools": {"approvalMode": "yolo"}}).to_string());
-        let mut client = Raw::start(&place);
+        let mut client = Raw::greeted(&place);
         let call = |id: u64, name: &str, arguments: Value| {
             let params = json!({"name": name, "arguments": arguments});
             json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string()
@@ -199,7 +207,7 @@ fn a_call_that_is_cancelled_stops_no_turn_of_another_call_in_its_session() {
 #[test]
 fn garbage_is_answered_and_hurts_nobody() {
     let model = server(Script::always(Reply::new().text("ok")));
-    let mut client = Raw::start(&place(&model));
+    let mut client = Raw::greeted(&place(&model));
     for (line, code) in [
         ("{", -32700),
         ("\u{0}\u{1}", -32700),
@@ -220,21 +228,53 @@ fn garbage_is_answered_and_hurts_nobody() {
         client.say(nonsense);
     }
     let calls = [
-        json!({}),
-        json!({"name": 7}),
-        json!({"name": "nowhere", "arguments": []}),
-        json!({"name": "prompt", "arguments": {"text": 7}}),
-        json!({"name": "prompt", "arguments": {"text": "x", "session": "nowhere"}}),
-        json!({"name": "list_sessions", "arguments": {"limit": -1}}),
+        (json!({}), false),
+        (json!({"name": 7}), false),
+        (json!({"name": "nowhere", "arguments": []}), false),
+        (json!({"name": "prompt", "arguments": []}), false),
+        (json!({"name": "prompt", "arguments": {"text": 7}}), true),
+        (json!({"name": "prompt", "arguments": {"text": " "}}), true),
+        (json!({"name": "prompt", "arguments": {"text": "x", "session": "nowhere"}}), true),
+        (json!({"name": "list_sessions", "arguments": {"limit": -1}}), true),
+        (json!({"name": "list_sessions", "arguments": {"limit": 0}}), true),
+        (json!({"name": "list_sessions", "arguments": {"limit": 1.5}}), true),
+        (json!({"name": "list_sessions", "arguments": {"limit": "5"}}), true),
+        (json!({"name": "list_sessions", "arguments": {"limit": 99_999_999_999_u64}}), true),
     ];
-    for (params, id) in calls.into_iter().zip(10..) {
+    for ((params, is_call), id) in calls.into_iter().zip(10..) {
         client
             .say(&json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string());
         let answer = client.until(id).pop().unwrap();
-        assert!(answer["result"]["content"].is_array(), "{answer}");
+        match is_call {
+            true => assert_eq!(answer["result"]["isError"], true, "{params}: {answer}"),
+            false => assert_eq!(answer["error"]["code"], -32602, "{params}: {answer}"),
+        }
     }
     client.say(r#"{"id":99,"method":"ping"}"#);
     assert_eq!(client.hear()["result"], json!({}));
+    drop(client.child.stdin.take());
+    assert!(client.child.wait().unwrap().success());
+}
+
+#[test]
+fn who_has_not_said_who_they_are_has_nothing_run() {
+    let model = server(Script::always(Reply::new().text("ok")));
+    let place = place(&model);
+    let mut client = Raw::start(&place);
+    let call = |id: u64, params: Value| {
+        json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string()
+    };
+    client.say(&call(1, json!({"name": "prompt", "arguments": {"text": "hi"}})));
+    assert_eq!(client.hear()["error"]["code"], -32600);
+    client.say(r#"{"jsonrpc":"2.0","id":2,"method":"tools/list"}"#);
+    assert_eq!(client.hear()["error"]["code"], -32600);
+    client.say(r#"{"jsonrpc":"2.0","id":3,"method":"ping"}"#);
+    assert_eq!(client.hear()["result"], json!({}));
+    assert!(model.requests().is_empty() && place.journals().is_empty(), "nothing ran");
+    client.say(r#"{"jsonrpc":"2.0","id":4,"method":"initialize","params":{}}"#);
+    client.hear();
+    client.say(&call(5, json!({"name": "prompt", "arguments": {"text": "hi"}})));
+    assert_eq!(client.until(5).pop().unwrap()["result"]["structuredContent"]["answer"], "ok");
     drop(client.child.stdin.take());
     assert!(client.child.wait().unwrap().success());
 }
