@@ -290,6 +290,16 @@ impl Charla {
         session::open::open(request, &settings, &here.environment, here.store, notices).await
     }
 
+    /// An error where a session that is kept could not be gone on with in this folder: it cannot be read, or no model can be had for it. Opens
+    /// nothing, asks no model and starts none.
+    pub async fn can_resume(&self, session: &str, workspace: Option<PathBuf>) -> Result<(), Failure> {
+        let here = self.at(workspace);
+        let last = here.sessions()?.folded(session).await?.model;
+        let mut settings = here.settings(Vec::new(), &TrustDemand::default())?.settings;
+        settings.brought.models.clone_from(&self.models);
+        session::preview::can_be_had(&last, &settings, &here.environment).await
+    }
+
     /// The system prompt and the tools that a run under these settings would send. Asks no model and starts nothing.
     pub async fn prompt_preview(
         &self,

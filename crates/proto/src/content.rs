@@ -1,6 +1,7 @@
 //! Contents and parts: what was said, by whom, and what was called.
 
 mod arguments;
+mod prompt;
 
 use std::sync::Arc;
 

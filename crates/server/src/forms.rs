@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use charla_proto::{Content, Part, PartKind};
-use serde::Deserializer as _;
+use http::StatusCode;
 use serde::de::{IgnoredAny, MapAccess, Visitor};
+use serde::{Deserialize, Deserializer as _};
 use serde_json::value::RawValue;
 
 use crate::problem::Problem;
@@ -169,9 +170,39 @@ pub(crate) fn must_be_known(schema: &str, body: &[u8]) -> Result<(), Problem> {
     }
 }
 
-/// An error where what somebody says has more than a prompt has: words and files. The types that read it keep what they do not know for
-/// journals of other versions, and what a model and its tools say has no place in it.
-pub(crate) fn must_be_a_prompt(content: &Content) -> Result<(), Problem> {
+/// Who speaks in a request, where it says so. The types that read contents also take what other programs call the sides of a conversation.
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "lowercase")]
+enum Speaker {
+    #[default]
+    User,
+}
+
+#[derive(Deserialize)]
+struct Said {
+    #[serde(default, rename = "role")]
+    _role: Speaker,
+}
+
+/// An error where what somebody says in this field of a body is said for somebody else, has more than a prompt has (words and files), or is
+/// nothing that a model could be sent. The types that read it keep what they do not know for journals of other versions, and what a
+/// model and its tools say has no place in it.
+pub(crate) fn must_be_a_prompt(content: &Content, body: &[u8], field: &'static str) -> Result<(), Problem> {
+    let unreadable = |error| Problem::bad_request(format!("`{field}` is no prompt: {error}"));
+    if let Some(said) = Fields::read(body, &[field]).map_err(unreadable)?.get(field) {
+        serde_json::from_str::<Said>(said.get()).map_err(unreadable)?;
+    }
+    must_be_plain(content)?;
+    match content.prompt_problem() {
+        None => Ok(()),
+        Some(why) => {
+            let detail = format!("{why}, so nothing was said");
+            Err(Problem::new(StatusCode::UNPROCESSABLE_ENTITY, "prompt", detail))
+        }
+    }
+}
+
+fn must_be_plain(content: &Content) -> Result<(), Problem> {
     let is_plain = |part: &Part| {
         let is_known = match &part.kind {
             PartKind::Text(_) => true,
@@ -238,8 +269,9 @@ mod tests {
     #[test]
     fn a_prompt_has_words_and_files_and_nothing_else() {
         let is_prompt = |content: Value| {
+            let body = json!({"content": content}).to_string();
             let content: Content = serde_json::from_value(content).unwrap();
-            must_be_a_prompt(&content).is_ok()
+            must_be_a_prompt(&content, body.as_bytes(), "content").is_ok()
         };
         let media = json!({"mimeType": "image/png", "data": "AAAA"});
         for part in [
@@ -265,10 +297,22 @@ mod tests {
         ] {
             assert!(!is_prompt(json!({"parts": [part]})), "{part}");
         }
-        assert!(!is_prompt(json!({"parts": [], "delivery": "join"})));
+        let words = json!([{"text": "hi"}]);
+        assert!(!is_prompt(json!({"parts": words, "delivery": "join"})));
         assert!(!is_prompt(
-            json!({"parts": [], "origin": {"provider": "p", "wire": "gemini", "model": "m"}})
+            json!({"parts": words, "origin": {"provider": "p", "wire": "gemini", "model": "m"}})
         ));
+        for role in ["model", "assistant", "tool", "function"] {
+            assert!(!is_prompt(json!({"role": role, "parts": words})), "{role}");
+        }
+        assert!(is_prompt(json!({"parts": words})), "the user is meant where nobody is named");
+        for parts in [
+            json!([]),
+            json!([{"text": " \n"}]),
+            json!([{"inlineData": {"mimeType": "a/b\r\nc", "data": "AAAA"}}]),
+        ] {
+            assert!(!is_prompt(json!({"parts": parts})), "{parts}");
+        }
     }
 
     #[test]

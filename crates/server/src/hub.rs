@@ -336,9 +336,13 @@ impl Hub {
             running.touch();
             return Ok(true);
         }
-        if let Some(node) = self.node_of(id).await? {
-            let detail = format!("node {node} has the session open, and takes every request from here");
-            return Err(Problem::new(StatusCode::CONFLICT, IN_USE, detail));
+        match self.states(&self.charla.sessions()?, &[id.to_owned()]).await.pop() {
+            Some((_, Some(node))) => {
+                let detail = format!("node {node} has the session open, and takes every request from here");
+                return Err(Problem::new(StatusCode::CONFLICT, IN_USE, detail));
+            }
+            Some((State::InUse, None)) => self.could_open(id).await?,
+            _ => {}
         }
         match self.post(id, request).await {
             Ok(Some(Reply::Refused(refusal))) => return Err(Problem::refused(refusal)),
@@ -360,6 +364,16 @@ impl Hub {
             Err(problem) if problem.kind == IN_USE => Ok(false),
             Err(problem) => Err(problem),
         }
+    }
+
+    /// An error where a session that somebody is asked to leave could not be opened here once they have.
+    async fn could_open(&self, id: &str) -> Result<(), Problem> {
+        let summary = self.summary(id).await?;
+        self.refresh().await?;
+        let workspace = self.workspace(&summary.started.cwd)?;
+        // Somebody else may take it meanwhile: then there is none for this one, as for any other.
+        drop(self.rooms.take(Need::Room, self.slots.put_one_to_sleep()).await?);
+        Ok(self.charla.can_resume(id, Some(workspace)).await?)
     }
 
     /// What the process says that has the session open; nothing where none has, or where it is being opened here: then it

@@ -164,6 +164,10 @@ impl From<&AccountError> for Problem {
             AccountError::Workspace { .. } => (StatusCode::CONFLICT, "workspace"),
             AccountError::Name(_) | AccountError::Password(_) => (StatusCode::BAD_REQUEST, "bad_request"),
             AccountError::Reserved(_) => (StatusCode::UNPROCESSABLE_ENTITY, "reserved"),
+            AccountError::OnlyLooks(_) => {
+                return Self::new(StatusCode::CONFLICT, "viewer", error.to_string())
+                    .with_hint("share it to `read`, or ask an administrator to make them a member");
+            }
             AccountError::Budget(_) => return Self::spent(error.to_string()),
             AccountError::Asker => (StatusCode::UNAUTHORIZED, "unauthorized"),
             AccountError::Audit(_) => {

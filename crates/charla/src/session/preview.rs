@@ -15,8 +15,8 @@ use super::store::Sessions;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::mcp::Health;
-use crate::models::{BoundModel, Chooser, own, probe};
-use crate::notices::Notices;
+use crate::models::{BoundModel, Chooser, check_auth_type, own, probe};
+use crate::notices::{Notice, Notices};
 use crate::settings::Settings;
 
 /// The system prompt and the tools that a run would send.
@@ -91,6 +91,24 @@ async fn model(
     let mut chain = Chooser::new(settings, environment).chain().await?;
     probe::recall(&mut chain, !options.no_tools, settings, environment, notices);
     BoundModel::new(chain, settings, environment, None)
+}
+
+/// An error where a session whose last model was `last` would find none to go on with. No model is asked and none is started.
+pub(crate) async fn can_be_had(
+    last: &str,
+    settings: &Settings,
+    environment: &Environment,
+) -> Result<(), Failure> {
+    let (options, mut unheard) = (RunOptions::default(), Vec::<Notice>::new());
+    if !last.is_empty() {
+        let mut same = settings.clone();
+        same.model.name = Some(last.to_owned());
+        if model(&same, environment, &options, &mut unheard).await.is_ok() {
+            return Ok(());
+        }
+    }
+    check_auth_type(settings, environment)?;
+    model(settings, environment, &options, &mut unheard).await.map(drop)
 }
 
 /// Finds out what a run would send before anything is said. No model is asked and none is started, nor is any MCP server.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 use charla_proto::text::one_line;
 use charla_proto::{
     ApprovalMode, CallAsked, CancelTarget, Command, CompressionTrigger, Content, Delivery, Fact,
-    GrantRevoked, ModeChanged, ModelChanged, Outcome, Part, PromptQueued, PromptWithdrawn, QueuedPrompt,
-    Record, Refusal, Reply, Request, Role, Room, RulesSaved, SessionSnapshot, TurnEvent,
+    GrantRevoked, ModeChanged, ModelChanged, Outcome, PromptQueued, PromptWithdrawn, QueuedPrompt, Record,
+    Refusal, Reply, Request, Role, Room, RulesSaved, SessionSnapshot, TurnEvent,
 };
 use tokio::sync::oneshot;
 
@@ -140,11 +140,8 @@ impl Requests<'_> {
 
     /// A prompt is durable before it is acknowledged: as the beginning of a turn, or as one that waits.
     async fn prompt(&mut self, content: Content, delivery: Delivery, by: String) -> Result<Reply, Stop> {
-        let mut media = content.parts.iter().filter_map(Part::as_inline_data);
-        if let Some(odd) = media.find(|blob| !blob.is_encoded()) {
-            // Kept, it would make a provider refuse whatever is said from now on.
-            let why =
-                format!("the data of type {} is no Base64, so nothing was said", one_line(&odd.mime_type));
+        if let Some(problem) = content.prompt_problem() {
+            let why = format!("{problem}, so nothing was said");
             return Ok(Reply::Refused(Refusal::Nothing { why }));
         }
         let content = Arc::new(Content { role: Role::User, ..content });

@@ -231,6 +231,9 @@ pub enum AccountError {
     /// Somebody else is known by that identity.
     #[error("`{0}` belongs to another account")]
     Identity(String),
+    /// They may only look.
+    #[error("`{0}` is a viewer, who may answer no questions")]
+    OnlyLooks(String),
     /// There is too little left to spend.
     #[error("{0}")]
     Budget(String),
@@ -394,8 +397,21 @@ impl Book {
         self.shares.iter().find(|share| share.owner == owner && share.session == session)
     }
 
-    /// Lets somebody into a session of `owner`'s.
-    pub(crate) fn let_in(&mut self, owner: &str, session: &str, user: &str, right: Right) {
+    /// Lets somebody into a session of `owner`'s. Who may only look is let in to read.
+    pub(crate) fn let_in(
+        &mut self,
+        owner: &str,
+        session: &str,
+        user: &str,
+        right: Right,
+    ) -> Result<(), AccountError> {
+        match self.role(user) {
+            None => return Err(AccountError::Unknown(user.to_owned())),
+            Some(Role::Viewer) if right > Right::Read => {
+                return Err(AccountError::OnlyLooks(user.to_owned()));
+            }
+            Some(_) => {}
+        }
         let known = self.shares.iter_mut().find(|share| share.owner == owner && share.session == session);
         match known {
             Some(share) => drop(share.with.insert(user.to_owned(), right)),
@@ -405,6 +421,7 @@ impl Book {
                 with: BTreeMap::from([(user.to_owned(), right)]),
             }),
         }
+        Ok(())
     }
 
     /// Takes that back: from one user, or from everybody.

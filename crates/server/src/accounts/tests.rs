@@ -92,8 +92,8 @@ fn with_an_account_goes_everything_that_was_theirs() {
         book.links.insert(name.into(), link);
         book.sign_ins.insert(name.into(), SignIn { whose, until: u64::MAX, token: None });
     }
-    book.let_in("anna", "s1", "ben", Right::Approve);
-    book.let_in("ben", "s2", "anna", Right::Approve);
+    book.let_in("anna", "s1", "ben", Right::Approve).unwrap();
+    book.let_in("ben", "s2", "anna", Right::Approve).unwrap();
     assert_eq!(book.shared_with("anna", "s2"), Some(("ben", Right::Approve)));
     book.remove("anna").unwrap();
     assert_eq!(book.tokens.keys().collect::<Vec<_>>(), ["ben"]);
@@ -102,6 +102,21 @@ fn with_an_account_goes_everything_that_was_theirs() {
     assert_eq!(book.shared_with("ben", "s1"), None);
     assert_eq!(book.shared_with("anna", "s2"), None);
     assert!(matches!(book.remove("anna"), Err(AccountError::Unknown(_))));
+}
+
+#[test]
+fn who_may_only_look_is_let_in_to_read_and_nothing_more() {
+    let mut book = Book::default();
+    book.add("vera", account(Role::Viewer)).unwrap();
+    let refused = book.let_in("anna", "s1", "vera", Right::Approve).unwrap_err();
+    assert!(
+        matches!(refused, AccountError::OnlyLooks(_)) && refused.to_string().contains("`vera` is a viewer")
+    );
+    assert_eq!(book.shared_with("vera", "s1"), None);
+    book.let_in("anna", "s1", "vera", Right::Read).unwrap();
+    assert_eq!(book.shared_with("vera", "s1"), Some(("anna", Right::Read)));
+    assert!(matches!(book.let_in("anna", "s1", "nobody-here", Right::Read), Err(AccountError::Unknown(_))));
+    book.let_in("anna", "s1", OWNER, Right::Approve).unwrap();
 }
 
 #[test]
@@ -120,8 +135,11 @@ fn a_folder_that_holds_keys_is_nobodys_workspace() {
 #[test]
 fn who_has_a_session_of_the_same_id_shares_their_own_and_not_the_others() {
     let mut book = Book::default();
-    book.let_in("anna", "s1", "ben", Right::Read);
-    book.let_in("eve", "s1", "mallory", Right::Approve);
+    for name in ["ben", "mallory"] {
+        book.add(name, account(Role::Member)).unwrap();
+    }
+    book.let_in("anna", "s1", "ben", Right::Read).unwrap();
+    book.let_in("eve", "s1", "mallory", Right::Approve).unwrap();
     assert_eq!(book.shared_with("mallory", "s1"), Some(("eve", Right::Approve)));
     assert_eq!(book.shared_with("ben", "s1"), Some(("anna", Right::Read)));
     book.take_back("eve", "s1", None);

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use axum::response::Response;
 use charla::Begin;
-use charla_proto::{ApprovalMode, Command, Content, Request};
+use charla_proto::{ApprovalMode, Command, Content, Reply, Request};
 use http::StatusCode;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
@@ -61,7 +61,7 @@ fn holds(entry: &Entry, search: &str) -> bool {
 pub(crate) async fn create(call: Call) -> Result<Answer, Problem> {
     let Create { workspace, model, mode, prompt } = call.json()?;
     if let Some(prompt) = &prompt {
-        forms::must_be_a_prompt(prompt)?;
+        forms::must_be_a_prompt(prompt, &call.body, "prompt")?;
     }
     let workspace = workspace.map(|folder| call.user.hub.workspace(&folder)).transpose()?;
     let mode = mode.map(|mode| json!(mode));
@@ -86,6 +86,12 @@ async fn begin(call: &Call, new: NewSession, prompt: Option<Content>) -> Result<
         Some(prompt) => Some(session.send(session.with_resources(prompt).await, &call.user.name).await),
         None => None,
     };
+    if let Some(Reply::Refused(refusal)) = prompted {
+        // Nobody would know what it is for.
+        hub.release(&id).await;
+        hub.delete(&id, None).await?;
+        return Err(Problem::refused(refusal));
+    }
     let created = json!({
         "session": session.id,
         "model": session.model,
@@ -191,7 +197,7 @@ pub(crate) async fn command(call: Call) -> Result<Answer, Problem> {
     forms::must_be_known("Command", &call.body)?;
     match &command {
         Command::Answer { outcome, .. } => must_be_brief(outcome, true)?,
-        Command::Prompt { content, .. } => forms::must_be_a_prompt(content)?,
+        Command::Prompt { content, .. } => forms::must_be_a_prompt(content, &call.body, "content")?,
         _ => {}
     }
     let request = Request { by: call.user.name.clone(), command };

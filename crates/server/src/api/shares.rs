@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::nothing;
-use crate::accounts::{OWNER, Right};
+use crate::accounts::Right;
 use crate::call::{self, Call};
 use crate::problem::Problem;
 use crate::repeats::Answer;
@@ -36,14 +36,7 @@ pub(crate) async fn share(call: Call) -> Result<Answer, Problem> {
         return Err(Problem::new(StatusCode::CONFLICT, "conflict", "the session is yours already"));
     }
     let (session, owner) = (call.part("id").to_owned(), call.user.name.clone());
-    call.change(move |book| {
-        if user != OWNER {
-            book.account(&user)?;
-        }
-        book.let_in(&owner, &session, &user, right);
-        Ok(())
-    })
-    .await?;
+    call.change(move |book| book.let_in(&owner, &session, &user, right)).await?;
     Ok(nothing())
 }
 

@@ -52,8 +52,8 @@ fn content() -> Value {
         "required": ["parts"],
         "additionalProperties": false,
         "properties": {
-            "role": { "enum": ["user", "model"] },
-            "parts": { "type": "array", "items": { "oneOf": parts } },
+            "role": { "enum": ["user"] },
+            "parts": { "type": "array", "minItems": 1, "items": { "oneOf": parts } },
         },
         "examples": [{ "role": "user", "parts": [{ "text": "Which tests fail?" }] }],
     })

@@ -143,6 +143,37 @@ fn a_session_whose_terminal_is_gone_is_taken_and_its_turn_goes_on_here() {
 }
 
 #[test]
+fn nobody_is_asked_to_leave_a_session_that_could_not_be_gone_on_with_here() {
+    let server = server(Script::new([write("a.txt"), "Written.".into()]));
+    let place = place(&server);
+    let mut terminal = Terminal::start(&place, &["-m", "openai/gpt-test", "-p", "go"]);
+    terminal.wait_for("n REASON no, go on? ");
+    let served = Served::start(&place);
+    let question = served.questions(1).remove(0);
+    let session = question["session"].as_str().unwrap().to_owned();
+    let take = || served.post(&format!("/sessions/{session}/take"), &json!({}));
+    // Settings that cannot be read, and a folder that is gone.
+    let settings = place.home().join("settings.json");
+    let kept = std::fs::read(&settings).ok();
+    std::fs::write(&settings, "{").unwrap();
+    let refused = take();
+    assert_eq!(refused.status, 422, "{}", refused.text());
+    match kept {
+        Some(kept) => std::fs::write(&settings, kept).unwrap(),
+        None => std::fs::remove_file(&settings).unwrap(),
+    }
+    let (work, elsewhere) = (place.work(), place.path().join("moved"));
+    std::fs::rename(&work, &elsewhere).unwrap();
+    let refused = take();
+    assert!(refused.status == 404 && refused.text().contains("no folder"), "{}", refused.text());
+    std::fs::rename(&elsewhere, &work).unwrap();
+    let seen = terminal.shown();
+    assert!(!seen.contains("/handover"), "nobody was asked: {seen}");
+    let asked = take();
+    assert_eq!((asked.status, &asked.json()["state"]), (200, &json!("asked")), "{}", asked.text());
+}
+
+#[test]
 fn of_many_who_come_at_once_after_a_restart_one_answer_counts_and_nobody_is_sent_away() {
     let server = server(Script::new([write("a.txt"), "Written.".into()]));
     let place = place(&server);

@@ -169,21 +169,31 @@ fn asked_to_end_it_ends_its_streams_and_sessions_and_leaves_questions_for_the_ne
 }
 
 #[test]
-fn a_prompt_with_what_it_has_no_field_for_begins_nothing() {
+fn a_prompt_that_says_nothing_or_has_what_no_prompt_has_begins_nothing() {
     let server = server(Script::new(["Hello."]));
     let place = place(&server);
     let served = Served::start(&place);
     let session = served.begin("hi");
     served.events(&session, 0).until("turn_ended");
-    for content in [
-        json!({"parts": [{"text": "hi", "cache": true}]}),
-        json!({"parts": [{"text": "hi"}], "delivery": "after_turn"}),
-        json!({"parts": [{"functionResponse": {"name": "x", "response": {}}}]}),
+    let words = json!([{"text": "hi"}]);
+    let media = |kind: &str, data: &str| json!({"parts": [{"inlineData": {"mimeType": kind, "data": data}}]});
+    for (content, status) in [
+        (json!({"parts": [{"text": "hi", "cache": true}]}), 400),
+        (json!({"parts": words, "delivery": "after_turn"}), 400),
+        (json!({"parts": [{"functionResponse": {"name": "x", "response": {}}}]}), 400),
+        (json!({"role": "model", "parts": words}), 400),
+        (json!({"role": "tool", "parts": words}), 400),
+        (json!({"role": "system", "parts": words}), 400),
+        (json!({}), 422),
+        (json!({"parts": []}), 422),
+        (json!({"parts": [{"text": " \n"}]}), 422),
+        (media("image/png\r\nx: y", "AAAA"), 422),
+        (media("image/png", "no Base64"), 422),
     ] {
         let begun = served.post("/sessions", &json!({"prompt": content}));
         let command = json!({"command": "prompt", "content": content});
         let said = served.post(&format!("/sessions/{session}/commands"), &command);
-        assert_eq!((begun.status, said.status), (400, 400), "{content}");
+        assert_eq!((begun.status, said.status), (status, status), "{content}: {}", said.text());
     }
     let sessions = served.get("/sessions").json()["sessions"].as_array().unwrap().len();
     assert_eq!((sessions, server.requests().len()), (1, 1));

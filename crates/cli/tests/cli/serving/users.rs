@@ -162,6 +162,25 @@ fn rules_of_the_server_tighten_what_a_user_allows_themselves() {
 }
 
 #[test]
+fn nobody_who_may_only_look_is_let_in_to_approve() {
+    let team = Team::new(Script::new(["unused"]));
+    let anna = team.add("anna", "member", json!({}));
+    let vera = team.add("vera", "viewer", json!({}));
+    let session = super::matrix::new_session(&anna);
+    let path = format!("/sessions/{session}/shares");
+    let refused = anna.post(&path, &json!({"user": "vera", "right": "approve"}));
+    let problem = refused.json();
+    assert_eq!((refused.status, &problem["kind"]), (409, &json!("viewer")), "{problem}");
+    assert!(problem["detail"].as_str().unwrap().contains("`vera` is a viewer"), "{problem}");
+    assert_eq!(anna.get(&path).json()["shares"], json!([]));
+    share(&anna, &session, "vera", "read");
+    assert_eq!(vera.get(&format!("/sessions/{session}/records")).status, 200);
+    // Once a member, they may be let in to approve, and who becomes a viewer later answers nothing.
+    assert_eq!(team.owner().post("/users/vera", &json!({"role": "member"})).status, 200);
+    share(&anna, &session, "vera", "approve");
+}
+
+#[test]
 fn a_shared_session_is_read_or_approved_in_and_no_longer_once_that_is_taken_back() {
     let team = Team::new(Script::new([write("a.txt"), "Written.".into()]));
     let (anna, ben) = (team.add("anna", "member", json!({})), team.add("ben", "member", json!({})));
