@@ -12,7 +12,9 @@ pub fn in_words(hooks: &[(Hook, HookStanding)]) -> Vec<String> {
         let about = match standing {
             HookStanding::Runs => String::new(),
             HookStanding::Disabled => " (disabled)".to_owned(),
-            HookStanding::Missing => " (cannot run: its script is not there)".to_owned(),
+            HookStanding::Missing => {
+                " (cannot run: its script is not there, or may not be run: chmod +x)".to_owned()
+            }
             HookStanding::Untrusted => " (not run: the workspace is not trusted)".to_owned(),
         };
         let matcher = hook.matcher.as_deref().filter(|matcher| !matcher.is_empty());

@@ -210,7 +210,7 @@ impl Checkup {
             let every =
                 if hook.unreadable_matcher { ", for every tool: its matcher is not understood" } else { "" };
             let how = match standing {
-                HookStanding::Missing => "cannot run, its script is not there",
+                HookStanding::Missing => "cannot run, its script is not there or may not be run (chmod +x)",
                 standing => standing.name(),
             };
             self.add("hook", health, format!("{} {}: {how}{every}", hook.event, hook.name));

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use charla_proto::text::one_line;
+use charla_proto::text::{nearest, one_line};
 use charla_providers::generator::list_models;
 
 use super::{Finding, Health};
@@ -77,14 +77,17 @@ async fn reached(
     };
     match models.is_empty() || models.contains(&choice.model) {
         true => Ok(ok(&format!("its server answers and has {count}"))),
-        false => Ok(unlisted(choice, &count)),
+        false => Ok(unlisted(choice, &models, &count)),
     }
 }
 
 /// A model that its server does not list: most often a misspelt one, now and then one that is there all the same.
-fn unlisted(choice: &Choice, count: &str) -> Finding {
+fn unlisted(choice: &Choice, models: &[String], count: &str) -> Finding {
     let text = format!("its server answers and has {count}, and {} is not among them", choice.model);
-    let hint = Hint::Model(charla_proto::Hint::CheckModelName);
+    let hint = match nearest(&choice.model, models.iter().map(String::as_str)) {
+        Some(meant) => Hint::from(format!("did you mean `{}/{}`?", choice.entry.name, one_line(meant))),
+        None => Hint::Model(charla_proto::Hint::CheckModelName),
+    };
     Finding { hint: Some(hint), ..finding("model", Health::Note, &text) }
 }
 

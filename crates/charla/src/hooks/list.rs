@@ -19,7 +19,7 @@ pub enum HookStanding {
     Disabled,
     /// It comes with a workspace that its user does not trust.
     Untrusted,
-    /// Its script is not there.
+    /// Its script is not there, or may not be run.
     Missing,
 }
 

@@ -29,7 +29,8 @@ pub(super) fn add(merged: &mut HookAnswer, ran: HookRan, answer: Answer) {
     changes.clear_context |= answer.changes.clear_context;
 }
 
-fn join(before: Option<String>, after: Option<String>) -> Option<String> {
+/// Both, the later one below.
+pub(super) fn join(before: Option<String>, after: Option<String>) -> Option<String> {
     match (before, after) {
         (Some(before), Some(after)) => Some(format!("{before}\n{after}")),
         (before, after) => before.or(after),

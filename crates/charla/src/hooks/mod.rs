@@ -3,6 +3,7 @@
 //! [`HookSet`] is what is configured, from the settings and whatever else brings hooks; `HookRunner` runs them for one
 //! session. What a session does with their answers is the session's: see [`charla_core::hooks`].
 
+mod decision;
 mod input;
 mod list;
 mod merge;

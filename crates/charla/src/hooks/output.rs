@@ -6,6 +6,8 @@ use charla_proto::{Args, Content, FinishReason, FunctionCallingConfig, FunctionC
 use charla_tools::process::{ProgramEnd, ProgramOutput};
 use serde_json::{Map, Value};
 
+use super::{Hook, decision, merge};
+
 /// How much is kept of words for people and for the record.
 const WORDS: usize = 4000;
 
@@ -23,8 +25,8 @@ pub(super) struct Answer {
     pub(super) json: Option<Value>,
 }
 
-/// What a program that ended means.
-pub(super) fn understand(output: &ProgramOutput) -> Answer {
+/// What the program of a hook that ended means.
+pub(super) fn understand(output: &ProgramOutput, hook: &Hook) -> Answer {
     let (stdout, stderr) = (words(&output.stdout), words(&output.stderr));
     let text = if stdout.is_empty() { stderr } else { stdout };
     match (output.end, parse(&text)) {
@@ -32,7 +34,7 @@ pub(super) fn understand(output: &ProgramOutput) -> Answer {
             ProgramEnd::Late => "it took too long and was ended",
             _ => "it was ended by a signal",
         }),
-        (ProgramEnd::Code(_), Some(json)) => of_json(json),
+        (ProgramEnd::Code(_), Some(json)) => of_json(json, hook),
         (ProgramEnd::Code(0), None) => Answer { system_message: shown(&text), ..Answer::default() },
         (ProgramEnd::Code(1), None) => {
             let words = if text.is_empty() { "it failed with exit code 1".to_owned() } else { text };
@@ -72,13 +74,9 @@ fn parse(text: &str) -> Option<Map<String, Value>> {
     }
 }
 
-fn of_json(json: Map<String, Value>) -> Answer {
+fn of_json(json: Map<String, Value>, hook: &Hook) -> Answer {
     let text = |key: &str| json.get(key).and_then(Value::as_str).and_then(shown);
-    let decision = match json.get("decision").and_then(Value::as_str) {
-        Some("deny" | "block") => HookDecision::Deny,
-        Some("ask") => HookDecision::Ask,
-        _ => HookDecision::Pass,
-    };
+    let (decision, warning) = decision::of(json.get("decision"), hook);
     let reason = text("reason");
     let stop = (json.get("continue") == Some(&Value::Bool(false))).then(|| {
         text("stopReason").or_else(|| reason.clone()).unwrap_or_else(|| "no reason was given".to_owned())
@@ -92,7 +90,7 @@ fn of_json(json: Map<String, Value>) -> Answer {
         stop,
         context: specific.get("additionalContext").and_then(Value::as_str).map(str::to_owned),
         changes: changes(specific),
-        system_message: text("systemMessage").filter(|_| !quiet),
+        system_message: merge::join(text("systemMessage").filter(|_| !quiet), warning),
         json: Some(Value::Object(json)),
     }
 }

@@ -81,7 +81,7 @@ impl HookRunner {
         let begun = Instant::now();
         let (output, answer) = match self.processes.user_program(self.program(hook, &text)).await {
             Ok(output) => {
-                let answer = output::understand(&output);
+                let answer = output::understand(&output, hook);
                 (output, answer)
             }
             Err(error) => {

@@ -1,6 +1,7 @@
 //! What hooks there are: from definitions to those that run for an occasion.
 
-use std::path::PathBuf;
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use charla_proto::HookEvent;
@@ -39,8 +40,8 @@ pub struct Hook {
 }
 
 impl Hook {
-    /// The script that its command line begins with, where that is a plain path at which there is nothing. What only a shell could
-    /// resolve is left to it.
+    /// The script that its command line begins with, where that is a plain path at which there is nothing that may be run. What only a
+    /// shell could resolve is left to it.
     pub(super) fn missing_program(&self, environment: &Environment) -> Option<&str> {
         let word = self.command.split_whitespace().next().filter(|word| word.contains('/'))?;
         let is_plain = word
@@ -48,8 +49,13 @@ impl Hook {
             .unwrap_or(word)
             .chars()
             .all(|c| c.is_alphanumeric() || "/._-+@,".contains(c));
-        (is_plain && !environment.expand(word, &environment.directory).exists()).then_some(word)
+        (is_plain && !may_be_run(&environment.expand(word, &environment.directory))).then_some(word)
     }
+}
+
+/// True for a file that somebody may run.
+fn may_be_run(path: &Path) -> bool {
+    path.metadata().is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o111 != 0)
 }
 
 /// Which occasions a hook is for.
@@ -199,6 +205,8 @@ impl Hook {
 
 #[cfg(test)]
 mod tests {
+    use std::fs::Permissions;
+
     use super::*;
     use crate::notices::Progress;
 
@@ -292,11 +300,17 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let mut environment = Environment::of([("HOME", folder.path())]);
         environment.directory = folder.path().to_owned();
-        std::fs::write(folder.path().join("there.sh"), "").unwrap();
+        for (name, mode) in [("there.sh", 0o700), ("plain.sh", 0o600)] {
+            std::fs::write(folder.path().join(name), "").unwrap();
+            std::fs::set_permissions(folder.path().join(name), Permissions::from_mode(mode)).unwrap();
+        }
         for (command, missing) in [
             ("~/there.sh --quietly", None),
             ("./there.sh", None),
             ("~/gone.sh --quietly", Some("~/gone.sh")),
+            ("~/plain.sh --quietly", Some("~/plain.sh")),
+            ("bash ~/plain.sh", None),
+            ("./", Some("./")),
             ("hooks/gone.sh", Some("hooks/gone.sh")),
             ("echo no", None),
             ("$HOME/gone.sh", None),

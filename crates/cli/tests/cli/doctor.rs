@@ -77,7 +77,10 @@ fn a_hook_whose_script_is_not_there_is_told_where_hooks_are_looked_at() {
     let told = "BeforeTool guard: cannot run, its script is not there";
     assert!(has(&rows, "hook", "wrong", told), "{rows:#?}");
     let listed = place.run(&["hooks", "list"]).out;
-    assert!(listed.contains("(cannot run: its script is not there)"), "{listed}");
+    assert!(
+        listed.contains("(cannot run: its script is not there, or may not be run: chmod +x)"),
+        "{listed}"
+    );
 }
 
 #[test]
@@ -145,6 +148,8 @@ fn a_model_that_its_server_does_not_list_is_told() {
     let chosen = "ok     model       openai/gpt-tset is chosen\n";
     let unlisted = "note   model       its server answers and has 1 model, and gpt-tset is not among them\n";
     assert!(run.out.contains(chosen) && run.out.contains(unlisted), "{}", run.out);
+    assert!(run.out.contains("did you mean `openai/gpt-test`?"), "{}", run.out);
+    let run = place.run(&["doctor", "-m", "openai/zebra"]);
     assert!(run.out.contains("`charla models` lists"), "{}", run.out);
     let run = place.run(&["doctor", "-m", "openai/gpt-test"]);
     assert!(run.out.contains("ok     model       its server answers and has 1 model\n"), "{}", run.out);

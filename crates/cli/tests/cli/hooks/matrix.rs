@@ -11,19 +11,24 @@ type Outcome = (usize, bool, &'static str);
 /// A run in which no hook decides anything: a call, and then words.
 const UNTOUCHED: Outcome = (2, true, "finished");
 
-const DECISIONS: [&str; 6] = ["nothing", "allow", "deny", "block", "ask", "stop"];
+/// `reject` is no decision that is known.
+const DECISIONS: [&str; 7] = ["nothing", "allow", "deny", "block", "ask", "reject", "stop"];
 
 /// What a decision does; all others do nothing at that event. `block` is `deny`.
-const EFFECTS: [(&str, &str, Outcome); 13] = [
+const EFFECTS: [(&str, &str, Outcome); 17] = [
     ("BeforeAgent", "deny", (0, false, "hook_blocked")),
+    ("BeforeAgent", "reject", (0, false, "hook_blocked")),
     ("BeforeAgent", "stop", (0, false, "hook_stopped")),
     ("BeforeModel", "deny", (0, false, "hook_blocked")),
+    ("BeforeModel", "reject", (0, false, "hook_blocked")),
     ("BeforeModel", "stop", (0, false, "hook_stopped")),
     ("BeforeToolSelection", "stop", (0, false, "hook_stopped")),
     ("AfterModel", "deny", (1, false, "hook_blocked")),
+    ("AfterModel", "reject", (1, false, "hook_blocked")),
     ("AfterModel", "stop", (1, false, "hook_stopped")),
     ("BeforeTool", "deny", (2, false, "finished")),
     ("BeforeTool", "ask", (2, false, "finished")), // nobody is there to be asked
+    ("BeforeTool", "reject", (2, false, "finished")),
     ("BeforeTool", "stop", (1, false, "hook_stopped")),
     ("AfterTool", "stop", (1, true, "hook_stopped")),
     ("AfterAgent", "deny", (3, true, "finished")), // the turn goes on once

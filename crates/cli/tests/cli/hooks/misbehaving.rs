@@ -29,7 +29,7 @@ fn no_way_of_failing_holds_a_session_up() {
         ("gives garbage", "echo '{\"decision\": '", "{\"decision\":"),
         (
             "gives other types",
-            "echo '{\"decision\": 7, \"reason\": [], \"continue\": \"no\", \"hookSpecificOutput\": 3}'",
+            "echo '{\"decision\": null, \"reason\": [], \"continue\": \"no\", \"hookSpecificOutput\": 3}'",
             "",
         ),
         ("gives no object", "echo '[1, 2]'", "[1, 2]"),
@@ -51,6 +51,49 @@ fn no_way_of_failing_holds_a_session_up() {
         assert!(run.err.len() < 500_000, "{name}: {}", run.err.len());
         assert_eq!(place.read("a.txt").as_deref(), Some("x"), "{name}");
         assert!(server.problems().is_empty(), "{name}");
+    }
+}
+
+/// A run with a hook `guard` at this event that decides this.
+fn decided(event: &str, decision: &Value) -> (Run, Server, Place) {
+    let command = says(&json!({ "decision": decision }));
+    let hooks = json!({ event: [{ "hooks": [{ "name": "guard", "command": command }] }] });
+    run([writes("x"), "Done.".into()], &hooks)
+}
+
+#[test]
+fn a_decision_that_means_nothing_is_no_yes() {
+    for decision in
+        [json!("reject"), json!("no"), json!(7), json!(false), json!(["deny"]), json!({"deny": 1})]
+    {
+        let (run, _, place) = decided("BeforeTool", &decision);
+        assert_eq!((run.code, place.read("a.txt")), (Some(0), None), "{decision}: {}", run.err);
+        let told =
+            format!("the hook `guard` decided {decision}, which is none of allow, deny, block and ask");
+        assert!(run.err.contains(&told), "{decision}: {}", run.err);
+    }
+    let (run, server, _) = decided("AfterTool", &json!("reject"));
+    assert!(asked(&server, 1).contains("Tool result blocked"), "{}", run.err);
+    // Where a no stops nothing, or has the turn go on, the word is told and that is all.
+    let (run, server, place) = decided("AfterAgent", &json!("reject"));
+    assert_eq!((server.requests().len(), place.read("a.txt").as_deref()), (2, Some("x")), "{}", run.err);
+    assert!(run.err.contains("it means nothing here"), "{}", run.err);
+}
+
+#[test]
+fn a_decision_is_read_whatever_its_letters() {
+    for (decision, runs) in [
+        (json!(null), true),
+        (json!(""), true),
+        (json!("approve"), true),
+        (json!("Allow"), true),
+        (json!("DENY"), false),
+        (json!(" Block "), false),
+        (json!("Ask"), false),
+    ] {
+        let (run, _, place) = decided("BeforeTool", &decision);
+        assert_eq!(place.read("a.txt").is_some(), runs, "{decision}: {}", run.err);
+        assert!(!run.err.contains("none of allow"), "{decision}: {}", run.err);
     }
 }
 
