@@ -123,7 +123,8 @@ impl Wall {
 pub struct RuleBook {
     pub(crate) scope: Scope,
     /// In the order they are asked: highest tier first, then priority, then strictness.
-    pub(crate) rules: Vec<Rule>,
+    /// Shared, so that the same rules with another scope are no second copy of them.
+    pub(crate) rules: Arc<Vec<Rule>>,
     /// Nothing beyond the workspace can be reached, whoever allows it.
     pub(crate) bounded: bool,
     /// By whose rules they are about.
@@ -174,14 +175,14 @@ impl RuleBook {
                 }
             }
         }
-        let mut book = RuleBook { scope, rules, bounded: false, notices };
+        let mut book = RuleBook { scope, rules: Arc::new(rules), bounded: false, notices };
         book.sort();
         Ok(book)
     }
 
     /// Adds rules, such as those of [`allowed_tools`].
     pub fn with(mut self, rules: impl IntoIterator<Item = Rule>) -> RuleBook {
-        self.rules.extend(rules);
+        Arc::make_mut(&mut self.rules).extend(rules);
         self.sort();
         self
     }
@@ -226,7 +227,7 @@ impl RuleBook {
     }
 
     fn sort(&mut self) {
-        self.rules.sort_by_key(|rule| {
+        Arc::make_mut(&mut self.rules).sort_by_key(|rule| {
             (
                 std::cmp::Reverse(rule.tier),
                 std::cmp::Reverse(rule.priority),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use charla_proto::text::{one_line, shell_split};
+use charla_proto::text::{nearest, one_line, shell_split};
 use charla_proto::{ApprovalMode, Confinement};
 use globset::Glob;
 use regex::{Regex, RegexBuilder};
@@ -17,6 +17,30 @@ use super::tests_of_rules::RuleTest;
 
 const MAX_PRIORITY: u16 = 999;
 const ONE_SUBJECT: &str = "of command, commandPrefix, commandRegex, path, env and host, a rule may have one";
+/// What a rule can say, for whoever mistypes it.
+const KEYS: [&str; 21] = [
+    "allowRedirection",
+    "argsPattern",
+    "command",
+    "commandPrefix",
+    "commandRegex",
+    "confinement",
+    "cwd",
+    "decision",
+    "denyMessage",
+    "env",
+    "environment",
+    "host",
+    "mcpName",
+    "modes",
+    "path",
+    "priority",
+    "reason",
+    "test",
+    "tool",
+    "toolName",
+    "workspace",
+];
 /// The priority of a rule that names none.
 pub(super) const DEFAULT_PRIORITY: u16 = 100;
 
@@ -169,7 +193,7 @@ pub(super) fn parse(file: &RuleFile) -> Result<Parsed, PolicyError> {
     for (index, text) in text.rules.into_iter().enumerate() {
         let number = index + 1;
         let wrong = |message: String| failed(format!("rule {number}: {message}"));
-        let unknown = one_line(&text.unknown.keys().cloned().collect::<Vec<_>>().join("`, `"));
+        let unknown = text.unknown.keys().map(|key| unknown_key(key)).collect::<Vec<_>>().join(", ");
         // Which of its commands such a rule means is not known: it allows none of them.
         if text.subjects() > 1 && matches!(text.decision, DecisionText::Allow) {
             parsed.notices.push(format!("{}: rule {number}: {ONE_SUBJECT}: it is left out", file.name));
@@ -185,16 +209,22 @@ pub(super) fn parse(file: &RuleFile) -> Result<Parsed, PolicyError> {
             Decision::Allow => "it is left out",
             Decision::Deny => "it denies before all others, whatever that bounds",
             Decision::Ask => {
-                return Err(wrong(format!("unknown key `{unknown}`; without it the rule could allow more")));
+                return Err(wrong(format!("unknown key {unknown}; without it the rule could allow more")));
             }
         };
-        parsed.notices.push(format!("{}: unknown key `{unknown}`: {instead}", rule.name()));
+        parsed.notices.push(format!("{}: unknown key {unknown}: {instead}", rule.name()));
         if rule.decision == Decision::Deny {
             rule.priority = MAX_PRIORITY;
             parsed.rules.push(rule);
         }
     }
     Ok(parsed)
+}
+
+/// A key that means nothing here, and the one that was meant.
+fn unknown_key(key: &str) -> String {
+    let meant = nearest(key, KEYS).map(|meant| format!(" (did you mean `{meant}`?)")).unwrap_or_default();
+    format!("`{}`{meant}", one_line(key))
 }
 
 fn rule(file: &RuleFile, index: usize, text: RuleText) -> Result<Rule, String> {

@@ -416,6 +416,27 @@ fn a_rule_that_contradicts_itself_allows_nothing_and_leaves_the_others() {
 }
 
 #[test]
+fn a_key_that_is_mistyped_is_told_with_the_one_that_was_meant() {
+    for (typed, meant) in [
+        ("comandPrefix", "`comandPrefix` (did you mean `commandPrefix`?)"),
+        ("command_prefix", "`command_prefix` (did you mean `commandPrefix`?)"),
+        ("tolName", "`tolName` (did you mean `toolName`?)"),
+        ("zebra", "unknown key `zebra`: it is left out"),
+    ] {
+        let text = format!("[[rule]]\ntool = \"x\"\n{typed} = \"y\"\ndecision = \"allow\"\n");
+        let notices: Vec<String> = book(&[(Tier::User, &text)]).notices().map(str::to_owned).collect();
+        assert!(notices.len() == 1 && notices[0].contains(meant), "{typed}: {notices:?}");
+    }
+}
+
+#[test]
+fn the_same_rules_with_another_scope_are_no_second_copy() {
+    let book = book(&[(Tier::User, ALLOW_MAKE)]);
+    let wider = book.clone().reading(vec!["/elsewhere".into()]);
+    assert!(std::ptr::eq(book.rules(), wider.rules()));
+}
+
+#[test]
 fn a_rule_without_a_tool_is_about_every_tool_unless_it_allows() {
     for (decision, expected) in [("ask_user", Decision::Ask), ("deny", Decision::Deny)] {
         let book = book(&[(Tier::User, &format!("[[rule]]\ndecision = \"{decision}\"\npriority = 999\n"))]);

@@ -118,7 +118,10 @@ fn keys_that_are_not_known_make_no_rule_more_lenient() {
     let denied = rule("decision = 'deny'\npriorty = 900");
     let (code, made, err) = runs(denied + &rule("decision = 'allow'\npriority = 500"), &["-y"]);
     assert_eq!((code, made), (Some(0), false), "{err}");
-    assert!(err.contains("unknown key `priorty`: it denies before all others"), "{err}");
+    assert!(
+        err.contains("unknown key `priorty` (did you mean `priority`?): it denies before all others"),
+        "{err}"
+    );
     // A question could stand before a denial, or behind an allowance: then nothing runs.
     for rules in [
         rule("decision = 'ask_user'\nsubagent = 'x'"),
