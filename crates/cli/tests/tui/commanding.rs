@@ -190,6 +190,23 @@ fn a_conversation_is_compressed_and_brought_back() {
 }
 
 #[test]
+fn a_conversation_of_one_turn_is_compressed() {
+    let honest = Reply::new().step(Step::Snapshot("rule ".into()));
+    let long = "Here is all that I found out about it. ".repeat(60);
+    let server = server(Script::always(long).rule(When::text("Write the snapshot now."), honest));
+    let place = Place::with_server(&server);
+    let mut terminal = start(&place);
+    terminal.say("rule 0: be brief");
+    terminal.wait_for("found out about it.");
+    command(&mut terminal, "/compress");
+    terminal.wait_for("Chat history compressed");
+    terminal.say("and now?");
+    terminal.wait_until("an answer", |_| last_request(&server).contains("and now?"));
+    let asked = last_request(&server);
+    assert!(asked.contains("rule 0: be brief") && !asked.contains("all that I found out"), "{asked}");
+}
+
+#[test]
 fn stats_tell_what_was_used_before_a_conversation_was_resumed() {
     let usage = |prompt, output| Usage { prompt, output, ..Usage::default() };
     let one = Reply::new().text("One.").usage(usage(4000, 300));

@@ -1,15 +1,15 @@
-//! What somebody else's work adds, at the terminal: extensions, hooks, prompts of servers, agents.
+//! What somebody else's work adds, at the terminal: extensions, hooks, prompts of servers.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use charla_testkit::{Otherwise, Reply, Rule, Script, Server, Usage, When};
+use charla_testkit::{Reply, Script, Usage};
 use serde_json::{Value, json};
 
 use crate::place::{Place, server};
 use crate::replies::last_request;
-use crate::terminal::{Terminal, command, start};
+use crate::terminal::{command, start};
 
 #[test]
 fn extensions_and_hooks_are_listed_and_switched() {
@@ -382,76 +382,4 @@ fn a_prompt_of_a_server_is_a_command() {
     terminal.wait_for("Greet Ann");
     let asked = last_request(&server);
     assert!(asked.contains("Greet Ann"), "{asked}");
-}
-
-#[test]
-fn a_caller_killed_with_its_agent_is_gone_on_with_on_the_screen_and_nothing_happens_twice() {
-    let (server, place) = working_agent();
-    let mut terminal = start(&place);
-    terminal.say("go");
-    terminal.wait_for("r no, with a reason");
-    terminal.kill();
-    assert_eq!(place.read("ran"), None);
-    let mut terminal = Terminal::sized(&place, &["--resume", "latest"], 100, 40);
-    // The question is there again, and it is the same one.
-    terminal.wait_for("r no, with a reason");
-    let card = terminal.screen();
-    assert!(card.contains("│ echo once >> ran") && card.contains("worker"), "{card}");
-    assert_eq!(place.read("ran"), None);
-    terminal.press("y");
-    terminal.wait_for("All done.");
-    assert_eq!(place.read("ran").as_deref(), Some("once\n"));
-    let asked = last_request(&server);
-    assert_eq!(asked.matches("It ran.").count(), 1, "{asked}");
-    let rows = terminal.rows().join("\n");
-    assert_eq!(rows.matches("All done.").count(), 1, "{rows}");
-    // The agent's session and its caller's have the answer, each once.
-    for (id, text) in place.journals() {
-        assert_eq!(text.matches("\"kind\":\"approval_answered\"").count(), 1, "{id}: {text}");
-    }
-    command(&mut terminal, "/quit");
-    assert_eq!(terminal.finish().code, Some(0));
-}
-
-#[test]
-fn a_question_of_an_agent_is_a_card_of_its_caller() {
-    let (server, place) = working_agent();
-    let mut terminal = start(&place);
-    terminal.say("go");
-    terminal.wait_for("r no, with a reason");
-    let card = terminal.screen();
-    assert!(card.contains("│ echo once >> ran") && card.contains("worker"), "{card}");
-    assert_eq!(place.read("ran"), None);
-    terminal.press("y");
-    terminal.wait_for("All done.");
-    assert_eq!(place.read("ran").as_deref(), Some("once\n"));
-    let asked = last_request(&server);
-    assert!(asked.contains("It ran."), "{asked}");
-}
-
-/// A model that has an agent run a command, and a place with that agent.
-fn working_agent() -> (Server, Place) {
-    let says = |answers_tools, reply: Reply| Rule {
-        when: When {
-            text: Some("task of the worker".to_owned()),
-            answers_tools: Some(answers_tools),
-            ..When::default()
-        },
-        reply,
-        times: None,
-    };
-    let invoked = json!({"agent_name": "worker", "prompt": "task of the worker"});
-    let run = json!({"command": "echo once >> ran"});
-    let script = Script {
-        replies: vec![Reply::new().call("invoke_agent", invoked), "All done.".into()],
-        rules: vec![says(false, Reply::new().call("run_shell_command", run)), says(true, "It ran.".into())],
-        otherwise: Otherwise::default(),
-        ..Script::default()
-    };
-    let server = server(script);
-    let place = Place::with_server(&server);
-    std::fs::create_dir_all(place.home().join("agents")).unwrap();
-    let agent = "---\nname: worker\ndescription: Works.\n---\nYou work.\n";
-    std::fs::write(place.home().join("agents/worker.md"), agent).unwrap();
-    (server, place)
 }

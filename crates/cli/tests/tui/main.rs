@@ -6,6 +6,7 @@ mod approving;
 mod attaching;
 mod calling;
 mod commanding;
+mod delegating;
 mod expecting;
 mod extending;
 mod first_run;

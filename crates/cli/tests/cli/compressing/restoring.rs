@@ -6,7 +6,7 @@ use charla_proto::WireKind;
 use charla_testkit::{Reply, Script, Server, Step, When};
 use serde_json::json;
 
-use super::{ASKS, go_on, last_request, place, place_with, set_window, summaries};
+use super::{ASKS, WIRES, go_on, last_request, place, place_with, set_window, summaries};
 use crate::place::{Place, server};
 
 fn talker() -> Server {
@@ -69,6 +69,28 @@ fn uncompress_does_the_same_as_a_prompt() {
     go_on(&place, "still there?");
     assert!(!last_request(&server).contains("told in short"));
     assert!(server.problems().is_empty(), "{:?}", server.problems());
+}
+
+#[test]
+fn a_conversation_of_one_turn_is_compressed_and_comes_back_whole() {
+    for wire in WIRES {
+        let server = talker();
+        let place = place(&server, wire, 1_000_000);
+        assert_eq!(place.run(&["-p", "rule 0: be brief"]).code, Some(0));
+        let told = go_on(&place, "/compress").out;
+        assert!(told.contains("Chat history compressed"), "{wire:?}: {told}");
+        assert_eq!(summaries(&server), 1, "{wire:?}");
+        go_on(&place, "and now?");
+        let body = last_request(&server);
+        assert!(body.contains("rule 0: be brief") && body.contains("and now?"), "{wire:?}: {body}");
+        assert!(!body.contains("all that I found out"), "{wire:?}: {body}");
+        let told = go_on(&place, "/uncompress").out;
+        assert!(told.starts_with("The whole conversation is back: 4 messages, about "), "{wire:?}: {told}");
+        go_on(&place, "still there?");
+        let body = last_request(&server);
+        assert!(body.contains("all that I found out") && body.contains("still there?"), "{wire:?}: {body}");
+        assert!(server.problems().is_empty(), "{wire:?}: {:?}", server.problems());
+    }
 }
 
 #[test]

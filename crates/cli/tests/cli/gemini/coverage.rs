@@ -137,6 +137,10 @@ const GROUPS: [Group; 11] = [
             ),
             ("bare text and exit codes", &["bare_text_and_exit_codes_mean_what_they_mean_elsewhere"]),
             (
+                "allow, approve, no decision, and a word that is none",
+                &["a_decision_is_read_whatever_its_letters", "a_decision_that_means_nothing_is_no_yes"],
+            ),
+            (
                 "a matcher that is not understood",
                 &["a_guard_whose_matcher_is_not_understood_guards_every_tool_and_is_told_of"],
             ),
@@ -313,7 +317,13 @@ const GROUPS: [Group; 11] = [
                 "what hooks say at the start and at a card",
                 &["hooks_and_servers_are_told_in_the_words_that_scripts_wait_for"],
             ),
-            ("/compress", &["a_compression_is_told_and_logged_and_none_is_not"]),
+            (
+                "/compress, after one turn, too",
+                &[
+                    "a_compression_is_told_and_logged_and_none_is_not",
+                    "a_conversation_of_one_turn_is_compressed",
+                ],
+            ),
         ],
     ),
     (

@@ -75,6 +75,28 @@ async fn a_useless_summary_leaves_the_history_as_it_was_and_the_next_prompt_work
 }
 
 #[tokio::test(start_paused = true)]
+async fn a_conversation_of_one_turn_is_compressed_where_somebody_wants_it() {
+    let world = world();
+    world.summarise(SNAPSHOT);
+    let mut run = start(&world, 100_000);
+    let long = (0..200).map(|n| format!("Here is what I found out about the part {n}. ")).collect::<String>();
+    world.replies.lock().unwrap().push(Answer::Text(long.leak()));
+    run.prompt("rule 0: keep file-0.txt. Say more.").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    run.send(Command::Compress).await;
+    let CompressionReport { status, before, after, .. } = compression(&mut run).await;
+    assert_eq!(status, CompressionStatus::Compressed);
+    assert!(after < before, "{after} of {before}");
+    run.prompt("and now?").await;
+    assert_eq!(run.end().await, TurnEnd::Finished);
+    let requests = world.requests.lock().unwrap();
+    let sent: String = requests.last().unwrap().contents.iter().map(|content| content.text()).collect();
+    // The person's own words stay, the model's are told in short.
+    assert!(sent.contains("file-0.txt") && sent.contains("make -j2") && sent.contains("and now?"), "{sent}");
+    assert!(!sent.contains("Here is what I found out"), "{sent}");
+}
+
+#[tokio::test(start_paused = true)]
 async fn a_prompt_never_costs_more_than_two_summaries() {
     // Honest but long: it shrinks the history without ever making it fit.
     let long = SNAPSHOT.replace("no macros", &"no macros ".repeat(30));
