@@ -50,6 +50,12 @@ fn converted(text: &str) -> Result<Converted, &'static str> {
     if (1..=9).any(|number| body.contains(&format!("${number}"))) {
         return Err("it takes numbered arguments, which commands do not have here");
     }
+    // What is words there must not become a command or a file here.
+    if ["!{", "@{", "{{args}}"].iter().any(|place| body.contains(place)) {
+        return Err(
+            "it has `!{`, `@{` or `{{args}}` among its words, which would run, read or fill something here",
+        );
+    }
     let prompt = shell_places(&file_places(&body.replace("$ARGUMENTS", "{{args}}")));
     let mut command = toml::Table::new();
     if !description.is_empty() {

@@ -10,6 +10,7 @@ use serde_json::Value;
 use super::story::Conversation;
 use super::{Entry, Finding, ImportReport, ImportRequest};
 use crate::Charla;
+use crate::bounded;
 use crate::credentials::{KeyRing, Keys};
 use crate::custom_command::{CustomCommand, name_of_users};
 use crate::environment::Environment;
@@ -61,7 +62,7 @@ impl<'a> Taker<'a> {
             Finding::Server { name, entry, before } => {
                 (format!("MCP server {name}"), plain(self.server(&name, &entry, before.as_ref())))
             }
-            Finding::Secret { server, field, .. } if self.has_secret(&server, &field) => return Ok(()),
+            Finding::Secret { server, variable, .. } if self.has_secret(&server, &variable) => return Ok(()),
             Finding::Secret { server, field, variable } => {
                 let why = format!("it looks like a secret: set the variable {variable}");
                 let what = format!("the value of {field} for the MCP server {server}");
@@ -141,12 +142,13 @@ impl<'a> Taker<'a> {
         Ok(self.shown(&place) + &missing.unwrap_or_default())
     }
 
-    /// True where the server of this name has a value there, and no reference to a variable.
-    fn has_secret(&self, server: &str, field: &str) -> bool {
-        let written = mcp::written(self.environment, Scope::User, server).unwrap_or_default();
-        let values =
-            ["env", "headers"].into_iter().filter_map(|place| written.get(place)?.get(field)?.as_str());
-        values.into_iter().any(|value| !value.contains('$'))
+    /// True where there is a server of this name that does not look for the secret in this variable: it has it, or needs none.
+    fn has_secret(&self, server: &str, variable: &str) -> bool {
+        let refers = |written: Value| {
+            let text = written.to_string();
+            text.contains(&format!("${variable}\"")) || text.contains(&format!("${{{variable}}}"))
+        };
+        mcp::written(self.environment, Scope::User, server).is_some_and(|written| !refers(written))
     }
 
     /// An instruction file of ours brings theirs in, so that there stays one text to change.
@@ -167,6 +169,9 @@ impl<'a> Taker<'a> {
         let Some(known) = name_of_users(&inner) else {
             return Ok(Err("its name is none that a command can have here".to_owned()));
         };
+        if text.len() as u64 > bounded::MOST_BYTES {
+            return Ok(Err("it is too long for a command".to_owned()));
+        }
         if let Err(error) = CustomCommand::parse(&known, text) {
             return Ok(Err(error.to_string()));
         }

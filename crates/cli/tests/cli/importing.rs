@@ -159,6 +159,52 @@ fn keys_come_on_demand_and_are_told_to_nobody() {
 }
 
 #[test]
+fn secrets_in_arguments_and_addresses_are_keys_too() {
+    let place = Place::new();
+    let servers = json!({
+        "words": {"command": "npx", "args": ["-y", "x", "--api-key", SECRET]},
+        "there": {"type": "http", "url": format!("https://me:{SECRET}@h.example.com/mcp?token={SECRET}")},
+    });
+    write(&home_of(&place), ".claude.json", &json!({ "mcpServers": servers }).to_string());
+    let run = place.run(&["import"]);
+    let all = format!("{}{}{}", run.out, run.err, settings(&place));
+    assert!(!all.contains(SECRET), "{all}");
+    for variable in ["WORDS_API_KEY", "THERE_PASSWORD", "THERE_TOKEN"] {
+        assert!(run.out.contains(&format!("set the variable {variable}")), "{}", run.out);
+        assert!(settings(&place).contains(&format!("${{{variable}}}")), "{}", settings(&place));
+    }
+    let run = place.run(&["import", "--keys"]);
+    assert!(run.out.contains("took  claude: MCP server words"), "{}", run.out);
+    assert!(
+        settings(&place).contains(&format!("token={SECRET}")) && !run.out.contains(SECRET),
+        "{}",
+        run.out
+    );
+    assert!(!place.run(&["import"]).out.contains("it looks like a secret"));
+}
+
+#[test]
+fn words_of_a_command_do_not_become_commands_or_files() {
+    let place = Place::new();
+    for (name, text) in [
+        ("runs", "Explain !{touch made} to $ARGUMENTS."),
+        ("reads", "What does @{/etc/passwd} mean?"),
+        ("fills", "Write a template with {{args}} in it."),
+        ("huge", &"long ".repeat(300_000)),
+    ] {
+        write(&home_of(&place), &format!(".claude/commands/{name}.md"), text);
+    }
+    let run = place.run(&["import"]);
+    for name in ["runs", "reads", "fills"] {
+        let told =
+            format!("left  claude: command {name} (it has `!{{`, `@{{` or `{{{{args}}}}` among its words");
+        assert!(run.out.contains(&told), "{}", run.out);
+    }
+    assert!(run.out.contains("left  claude: command huge (it is too long for a command)"), "{}", run.out);
+    assert!(!home_of(&place).join(".charla/commands").exists());
+}
+
+#[test]
 fn keys_that_come_later_are_put_where_references_stand_that_nobody_changed() {
     let place = lived_in();
     place.run(&["import"]);
