@@ -1,6 +1,6 @@
 //! What comes of a call, for the model and for people. A server may say anything: it is marked as its words.
 
-use charla_proto::text::{middle, one_line, readable};
+use charla_proto::text::{middle, one_line, readable, unmarked};
 use charla_proto::{Blob, Display, Part, ToolError, ToolErrorKind, ToolOutput};
 use serde_json::Value;
 
@@ -38,16 +38,7 @@ pub(crate) fn resource_output(server: &str, answer: &Value) -> ToolOutput {
 
 /// Words of a server, marked as such: they cannot end their own mark, in whatever letters.
 pub(crate) fn marked(server: &str, text: &str) -> String {
-    let text = readable(text);
-    let marks = text.to_ascii_lowercase();
-    let mut unmarked = String::with_capacity(text.len());
-    let mut from = 0;
-    for (at, mark) in marks.match_indices("untrusted_content") {
-        unmarked.push_str(text.get(from..at).unwrap_or_default());
-        unmarked.push_str("untrusted-content");
-        from = at + mark.len();
-    }
-    unmarked.push_str(text.get(from..).unwrap_or_default());
+    let unmarked = unmarked(&readable(text), "untrusted_content");
     let server = one_line(server).replace(['"', '<', '>'], "");
     format!("<untrusted_content mcp_server=\"{server}\">\n{unmarked}\n</untrusted_content>")
 }

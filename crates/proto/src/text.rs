@@ -101,6 +101,20 @@ pub fn visible(text: &str) -> String {
     numbered(text, hides).into_owned()
 }
 
+/// Text that is to stand between `<mark>` and `</mark>`: it cannot end its own mark, in whatever letters. The mark has a `_`.
+pub fn unmarked(text: &str, mark: &str) -> String {
+    let (lower, instead) = (text.to_ascii_lowercase(), mark.replace('_', "-"));
+    let mut unmarked = String::with_capacity(text.len());
+    let mut from = 0;
+    for (at, found) in lower.match_indices(mark) {
+        unmarked.push_str(text.get(from..at).unwrap_or_default());
+        unmarked.push_str(&instead);
+        from = at + found.len();
+    }
+    unmarked.push_str(text.get(from..).unwrap_or_default());
+    unmarked
+}
+
 /// Text that is read and not agreed to: like [`visible`], but what shapes words stays, so that emoji and scripts with
 /// joiners look as their writers meant them.
 pub fn readable(text: &str) -> Cow<'_, str> {

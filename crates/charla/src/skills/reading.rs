@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 use charla_proto::FileJudge;
-use charla_proto::text::{printable, readable};
+use charla_proto::text::{printable, readable, unmarked};
 use sha2::{Digest, Sha256};
 
 use super::{FILE, Skill};
@@ -58,7 +58,7 @@ pub(super) fn activated(skill: &Skill, judge: &FileJudge) -> Result<String, Stri
     if words.len() < body.len() && body.chars().nth(MOST_CHARS).is_some() {
         words.push_str(&format!("\n[cut here: the rest is in {}]", printable(&file)));
     }
-    let words = words.replace("activated_skill", "activated-skill");
+    let words = unmarked(&words, "activated_skill");
     let (name, owner, folder) = (&skill.name, &skill.owner, printable(&skill.folder));
     let mut told = format!("<activated_skill name=\"{name}\" from=\"{owner}\">\n{words}\n</activated_skill>");
     let files = files(&skill.folder, judge);

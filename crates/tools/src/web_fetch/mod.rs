@@ -14,6 +14,7 @@ mod references;
 
 use std::sync::{Arc, OnceLock};
 
+use charla_proto::text::unmarked;
 use charla_proto::{
     Display, Effect, Part, Plan, Prepared, Preview, RunContext, ToolContext, ToolError, ToolErrorKind,
     ToolOutput,
@@ -194,7 +195,7 @@ fn output(pages: Vec<(Url, Result<String, String>)>) -> ToolOutput {
         let (shown, used) = cut(page, budget / (count - index));
         budget -= used;
         // A page must not be able to end its own mark.
-        let shown = shown.replace("untrusted_content", "untrusted-content");
+        let shown = unmarked(&shown, "untrusted_content");
         parts.push(format!("<untrusted_content url=\"{url}\">\n{shown}\n</untrusted_content>"));
     }
     parts.extend(problems.iter().cloned());
