@@ -90,6 +90,12 @@ pub fn tell_added(name: &str, added: &Added, printer: &mut Printer) {
     if let Some(program) = &added.missing {
         printer.warning(&format!("there is no program `{program}` yet: {name} cannot start without it"));
     }
+    if let Some(word) = &added.left_behind {
+        let word = one_line(word);
+        printer.warning(&format!(
+            "`{word}` is in this folder, and {name} starts in an empty one: write the whole path, or add it again with --cwd . to start it in whatever workspace you are in"
+        ));
+    }
     if let Some(replaced) = &added.replaced {
         let replaced: Vec<&str> = replaced.split_whitespace().collect();
         printer.note(&format!("it took the place of {}", replaced.join(" ")));

@@ -60,8 +60,7 @@ pub(super) fn fetch(address: &str, to: &Path, environment: &Environment) -> Resu
             Ok(Some(status)) if status.success() => return Ok(()),
             Ok(Some(_)) => {
                 let said = own_programs::received(&said);
-                let last = said.lines().rev().find(|line| !line.trim().is_empty());
-                return Err(fail(last.unwrap_or("git said nothing").trim()));
+                return Err(fail(why(&said)));
             }
             Ok(None) if started.elapsed() < LIMIT => std::thread::sleep(Duration::from_millis(5)),
             Ok(None) => {
@@ -71,5 +70,27 @@ pub(super) fn fetch(address: &str, to: &Path, environment: &Environment) -> Resu
             }
             Err(error) => return Err(fail(&error.to_string())),
         }
+    }
+}
+
+/// Why git gave up: what it calls fatal, or else its last word. The advice that it adds says nothing of the reason.
+fn why(said: &str) -> &str {
+    let mut lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
+    let fatal = lines.clone().find_map(|line| line.strip_prefix("fatal: "));
+    fatal.or_else(|| lines.next_back()).unwrap_or("git said nothing")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_reason_of_git_is_told_and_not_its_advice() {
+        let advice = "Please make sure you have the correct access rights\nand the repository exists.\n";
+        let gone =
+            format!("fatal: '/x' does not appear to be a git repository\nfatal: Could not read.\n\n{advice}");
+        assert_eq!(why(&gone), "'/x' does not appear to be a git repository");
+        assert_eq!(why("ssh: no route\n\n"), "ssh: no route");
+        assert_eq!(why(""), "git said nothing");
     }
 }

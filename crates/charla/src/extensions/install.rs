@@ -1,6 +1,8 @@
 //! Installs and updates extensions. What is shown, agreed to and installed is one copy, which nobody else can change.
 
+use std::fs::DirEntry;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use tempfile::TempDir;
 
@@ -10,6 +12,11 @@ use super::manifest::Manifest;
 use super::{Extension, Extensions, copying, fetching};
 use crate::failure::Failure;
 use crate::private_file;
+
+/// What folders of copies begin with: of what is looked at, of what is fetched, of what is replaced. No extension has such a name.
+const COPIES: [&str; 3] = [".new-", ".git-", ".old-"];
+/// A copy that nothing was changed in for so long belongs to nobody.
+const LEFT_BEHIND: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// An extension that may be installed: a copy of it, and what it brings.
 pub struct Candidate {
@@ -69,12 +76,13 @@ impl Extensions<'_> {
             Failure::system(format!("cannot write in {}: {error}", self.folder.display()))
         };
         private_file::make_folder(&self.folder).map_err(failed)?;
-        let copy = tempfile::Builder::new().prefix(".new-").tempdir_in(&self.folder).map_err(failed)?;
+        remove_leftovers(&self.folder);
+        let copy = tempfile::Builder::new().prefix(COPIES[0]).tempdir_in(&self.folder).map_err(failed)?;
         let left_out = match source.origin {
             Origin::Local => copying::copy(Path::new(&source.place), copy.path())?,
             Origin::Git => {
                 let fetched =
-                    tempfile::Builder::new().prefix(".git-").tempdir_in(&self.folder).map_err(failed)?;
+                    tempfile::Builder::new().prefix(COPIES[1]).tempdir_in(&self.folder).map_err(failed)?;
                 let folder = fetched.path().join("repository");
                 fetching::fetch(&source.place, &folder, self.environment)?;
                 copying::copy(&folder, copy.path())?
@@ -96,7 +104,7 @@ impl Extensions<'_> {
         let enabled = entries.get(&manifest.name).is_none_or(|entry| entry.enabled);
         let folder = self.folder.join(&manifest.name);
         // Aside first, so that there is one of them at any time, if perhaps not the newest.
-        let aside = tempfile::Builder::new().prefix(".old-").tempdir_in(&self.folder).map_err(failed)?;
+        let aside = tempfile::Builder::new().prefix(COPIES[2]).tempdir_in(&self.folder).map_err(failed)?;
         if folder.exists() {
             std::fs::rename(&folder, aside.path().join("old")).map_err(failed)?;
         }
@@ -104,6 +112,23 @@ impl Extensions<'_> {
         entries.insert(manifest.name.clone(), Entry { source, enabled, agreed: consent.hash() });
         self.book().write(&entries)?;
         Ok(manifest)
+    }
+}
+
+/// Removes copies of programs that were killed before they were done with them. No one works on a copy for so long.
+fn remove_leftovers(folder: &Path) {
+    let is_old = |entry: &DirEntry| {
+        let changed = entry.metadata().and_then(|found| found.modified()).ok();
+        changed.and_then(|changed| changed.elapsed().ok()).is_some_and(|age| age > LEFT_BEHIND)
+    };
+    let is_copy = |entry: &DirEntry| {
+        let name = entry.file_name();
+        COPIES.iter().any(|prefix| name.to_string_lossy().starts_with(prefix))
+    };
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    for entry in entries.filter(is_copy).filter(is_old) {
+        // What stays takes room and nothing else.
+        drop(std::fs::remove_dir_all(entry.path()));
     }
 }
 
@@ -122,5 +147,30 @@ impl Extension {
     pub fn agrees_in_kind(&self, candidate: &Candidate) -> bool {
         let before = self.consent();
         self.agreed == before.hash() && candidate.consent.is_like(&before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::time::SystemTime;
+
+    use super::*;
+
+    #[test]
+    fn copies_of_killed_programs_go_and_those_under_way_stay() {
+        let folder = tempfile::tempdir().unwrap();
+        let names = [".new-killed", ".git-killed", ".old-killed", ".new-running", "mine", ".mine"];
+        for name in names {
+            std::fs::create_dir(folder.path().join(name)).unwrap();
+            std::fs::write(folder.path().join(name).join("file"), "x").unwrap();
+            if !name.ends_with("running") {
+                let day = SystemTime::now() - LEFT_BEHIND - Duration::from_secs(60);
+                File::open(folder.path().join(name)).unwrap().set_modified(day).unwrap();
+            }
+        }
+        remove_leftovers(folder.path());
+        let left: Vec<&str> = names.into_iter().filter(|name| folder.path().join(name).exists()).collect();
+        assert_eq!(left, [".new-running", "mine", ".mine"]);
     }
 }

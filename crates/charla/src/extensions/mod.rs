@@ -102,6 +102,10 @@ impl<'a> Extensions<'a> {
         let mut entries = self.book().read()?;
         entries.remove(name).ok_or_else(|| unknown(name))?;
         self.book().write(&entries)?;
+        // What is no name leads out of the folder of extensions: there is nothing of an extension to remove.
+        if !crate::collection::is_name(name) {
+            return Ok(());
+        }
         let folder = self.folder.join(name);
         match std::fs::remove_dir_all(&folder) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {

@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::config::{Flaw, config};
 use super::ground::Ground;
-use super::outlook::missing_program;
+use super::outlook::{left_behind, missing_program};
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::settings::{McpServerSettings, SettingsFile};
@@ -50,6 +50,8 @@ pub struct Added {
     pub unset: Option<String>,
     /// Its program, where there is none of that name.
     pub missing: Option<String>,
+    /// The first of its arguments that names something in this folder, where the program does not start here.
+    pub left_behind: Option<String>,
 }
 
 /// The server that an entry names; the variable that it lacks, or why it names none.
@@ -62,7 +64,7 @@ pub(crate) fn check(
     let refused = |why: String| Failure::input(format!("`{name}` cannot be added: {why}"));
     let typed: McpServerSettings =
         serde_json::from_value(server.clone()).map_err(|error| refused(error.to_string()))?;
-    if name.trim().is_empty() || name.starts_with('$') {
+    if name.trim().is_empty() || name.starts_with('$') || name.contains(char::is_control) {
         return Err(refused("it is no name".to_owned()));
     }
     match config(name, &typed, &scope.ground(), environment) {
@@ -75,12 +77,14 @@ pub(crate) fn check(
 /// Puts a server into the settings, in the place of one of the same name.
 pub fn add(environment: &Environment, scope: Scope, name: &str, server: &Value) -> Result<Added, Failure> {
     let checked = check(environment, scope, name, server)?;
-    let missing = checked.as_ref().ok().and_then(|config| missing_program(config, environment));
+    let config = checked.as_ref().ok();
+    let missing = config.and_then(|config| missing_program(config, environment));
+    let left_behind = config.and_then(|config| left_behind(config, environment));
     let file = scope.file(environment)?;
     let is_same = |entry: &String| serde_json::from_str::<Value>(entry).is_ok_and(|entry| entry == *server);
     let replaced = file.get(&[KEY, name]).filter(|entry| !is_same(entry));
     file.set(&[KEY, name], server)?;
-    Ok(Added { path: file.write()?, replaced, unset: checked.err(), missing })
+    Ok(Added { path: file.write()?, replaced, unset: checked.err(), missing, left_behind })
 }
 
 /// A server as it stands in the settings; nothing where there is none, or something is remarked in it.
@@ -120,7 +124,8 @@ mod tests {
                 path: path.clone(),
                 replaced: None,
                 unset: None,
-                missing: Some("/no/python3".to_owned())
+                missing: Some("/no/python3".to_owned()),
+                left_behind: None
             }
         );
         let again = json!({"url": "http://localhost:1/mcp"});
@@ -150,10 +155,38 @@ mod tests {
     }
 
     #[test]
+    fn a_file_of_this_folder_is_told_where_the_program_does_not_start_here() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut environment = Environment::of([("CHARLA_HOME", folder.path().join("home"))]);
+        environment.directory = folder.path().to_owned();
+        std::fs::create_dir(folder.path().join("serve")).unwrap();
+        std::fs::write(folder.path().join("server.py"), "").unwrap();
+        let whole = folder.path().join("server.py");
+        for (args, told) in [
+            (json!(["server.py", "."]), Some("server.py")),
+            (json!(["--repository", "."]), Some(".")),
+            (json!(["./serve"]), Some("./serve")),
+            (json!(["serve", "gone.py", whole, "-m", "https://x.org/server.py"]), None),
+        ] {
+            let user = json!({"command": "python3", "args": args});
+            let added = add(&environment, Scope::User, "a", &user).unwrap();
+            assert_eq!(added.left_behind.as_deref(), told, "{args}");
+            let here = json!({"command": "python3", "args": args, "cwd": "."});
+            assert_eq!(add(&environment, Scope::User, "a", &here).unwrap().left_behind, None, "{args}");
+            assert_eq!(add(&environment, Scope::Workspace, "a", &user).unwrap().left_behind, None, "{args}");
+        }
+    }
+
+    #[test]
     fn what_names_no_server_is_not_added() {
         let folder = tempfile::tempdir().unwrap();
         let environment = Environment::of([("CHARLA_HOME", folder.path())]);
-        for (name, server) in [("", json!({"command": "a"})), ("a", json!({})), ("a", json!({"colour": 1}))] {
+        for (name, server) in [
+            ("", json!({"command": "a"})),
+            ("\u{1b}[2J", json!({"command": "a"})),
+            ("a", json!({})),
+            ("a", json!({"colour": 1})),
+        ] {
             assert!(add(&environment, Scope::User, name, &server).is_err(), "{name} {server}");
         }
         assert!(!folder.path().join("settings.json").exists());

@@ -44,10 +44,39 @@ impl KnownTools {
         self.file(config).and_then(read).unwrap_or_default()
     }
 
-    /// Remembers what a server told. What cannot be kept is asked for again.
+    /// Remembers what a server told, at once: a run that ends right behind does not lose it. What cannot be kept is asked for again.
     pub(super) fn keep(&self, config: &ServerConfig, tools: &[Value]) {
         let Some(path) = self.file(config).filter(|_| self.read(config) != tools) else { return };
         let Ok(text) = serde_json::to_string(tools) else { return };
-        tokio::task::spawn_blocking(move || drop(private_file::write(&path, &text)));
+        drop(private_file::write_soon(&path, &text));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use charla_mcp::{Endpoint, HttpForm};
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn what_is_remembered_is_there_when_it_was_told() {
+        let home = tempfile::tempdir().unwrap();
+        let environment = Environment::of([("CHARLA_HOME", home.path())]);
+        let url = "http://x/mcp".to_owned();
+        let endpoint = Endpoint { url, headers: Vec::new(), form: HttpForm::Either };
+        let config = ServerConfig {
+            name: "s".to_owned(),
+            reach: Reach::Http(endpoint),
+            timeout: Duration::from_secs(1),
+            include: None,
+            exclude: Vec::new(),
+        };
+        let tools = [json!({"name": "echo"})];
+        // No runtime is there that could do it later.
+        KnownTools::of(&environment).keep(&config, &tools);
+        assert_eq!(KnownTools::of(&environment).read(&config), tools);
     }
 }

@@ -43,6 +43,19 @@ pub(crate) fn missing_program(config: &ServerConfig, environment: &Environment) 
     }
 }
 
+/// The first argument of a server's program that names something in this folder by a relative path, where the program starts in another
+/// one: what it looks for there is not what was meant. A word without a dot or a slash is a name as often as a file.
+pub(super) fn left_behind(config: &ServerConfig, environment: &Environment) -> Option<String> {
+    let Reach::Process(command) = &config.reach else { return None };
+    let is_meant = |word: &&String| {
+        word.contains(['.', '/'])
+            && Path::new(word).is_relative()
+            && environment.directory.join(word).exists()
+    };
+    let is_elsewhere = command.folder != environment.directory;
+    command.arguments.iter().find(is_meant).filter(|_| is_elsewhere).cloned()
+}
+
 /// True for a program that is where it is said to be, or on the user's path.
 fn is_there(program: &str, environment: &Environment) -> bool {
     Path::new(program).is_file() || environment.program(program).is_some()

@@ -308,6 +308,25 @@ fn an_update_asks_again_when_it_brings_something_else() {
 }
 
 #[test]
+fn an_entry_that_leads_elsewhere_is_taken_out_and_nothing_is_removed() {
+    let place = Place::new();
+    let precious = place.home().join("precious/kept");
+    std::fs::create_dir_all(precious.parent().unwrap()).unwrap();
+    std::fs::write(&precious, "kept").unwrap();
+    std::fs::create_dir_all(place.home().join("extensions")).unwrap();
+    let entry = json!({"origin": "local", "place": "/x", "enabled": true, "agreed": ""});
+    let book = json!({"../precious": entry, "link": entry}).to_string();
+    std::fs::write(place.home().join("extensions.json"), book).unwrap();
+    std::os::unix::fs::symlink(precious.parent().unwrap(), place.home().join("extensions/link")).unwrap();
+    for name in ["../precious", "link"] {
+        let run = place.run(&["extensions", "uninstall", name]);
+        assert_eq!(run.code, Some(0), "{name}: {}", run.err);
+        assert_eq!(std::fs::read_to_string(&precious).unwrap(), "kept", "{name}");
+    }
+    assert_eq!(place.run(&["extensions", "uninstall", "../precious"]).code, Some(42));
+}
+
+#[test]
 fn a_link_is_installed_from_where_it_leads() {
     let place = Place::new();
     let real = extension(&place, "real", &plain("1"), &[]);

@@ -165,6 +165,26 @@ fn a_tool_is_excluded_under_each_of_its_names() {
 }
 
 #[test]
+fn of_a_server_only_those_tools_are_there_that_its_entry_takes() {
+    for (key, names) in [("includeTools", json!(["echo"])), ("excludeTools", json!(["cyclic"]))] {
+        let replies = [call("s__cyclic", json!({})), call("s__echo", json!({"text": "hi"})), "Done.".into()];
+        let server = server(Script::new(replies));
+        let place = place_with(&server, |place| with(trusted(place), key, names));
+        let listed = place.run(&["mcp", "test", "s"]).out;
+        assert!(listed.contains("s__echo") && !listed.contains("s__cyclic"), "{key}: {listed}");
+        let run = ask(&place, "openai/gpt-test", &[]);
+        assert!(
+            run.err.contains("no tool for `s__cyclic`") || run.err.contains("not found"),
+            "{key}: {}",
+            run.err
+        );
+        let requests = server.requests();
+        assert!(!declared(&requests[0].body).contains("s__cyclic"), "{key}");
+        assert!(requests[2].body.to_string().contains("untrusted_content"), "{key}: {}", requests[2].body);
+    }
+}
+
+#[test]
 fn a_hook_meets_a_tool_under_each_of_its_names() {
     for matcher in ["^s__echo$", "^mcp_s_.*"] {
         let calls = ["s__echo", "mcp_s_echo"].map(|name| call(name, json!({"text": "from afar"})));
@@ -351,6 +371,13 @@ fn what_is_added_says_what_it_lacks_and_whose_it_is() {
     assert!(place.read(".charla/settings.json").unwrap().contains("\"cwd\""));
     let refused = place.run(&["mcp", "add", "y", "./run.py"]);
     assert!(refused.err.contains("write the whole path, or give it a `cwd`"), "{}", refused.err);
+    std::fs::write(place.work().join("server.py"), "").unwrap();
+    let elsewhere = place.run(&["mcp", "add", "-s", "user", "w", "python3", "server.py"]);
+    assert!(
+        elsewhere.err.contains("`server.py` is in this folder, and w starts in an empty one"),
+        "{}",
+        elsewhere.err
+    );
     assert_eq!(place.run(&["mcp", "remove", "-s", "user", "w"]).code, Some(0));
     let both = place.run(&["mcp", "add", "--project", "-s", "user", "z", "cat"]);
     assert_eq!(both.code, Some(42), "{}", both.err);

@@ -171,11 +171,14 @@ fn hooks_run_for_another_program_as_everywhere() {
 
 #[test]
 fn a_call_that_is_cancelled_stops_no_turn_of_another_call_in_its_session() {
-    let waits = shell("touch begun; while [ ! -e go ]; do sleep 0.02; done");
+    let waits = || shell("touch begun; while [ ! -e go ]; do sleep 0.02; done");
     let asked = |words: &str| When { answers_tools: Some(false), ..When::text(words) };
-    // The call that opened the session, or the one that waits behind it, is cancelled: the other one is answered.
-    for (cancelled, answered) in [(1, 2), (2, 1)] {
-        let model = server(Script::always(Reply::new().text("Done.")).rule(asked("first"), waits.clone()));
+    let stalls = || Reply::new().text("I think.").stall();
+    // The call that opened the session is cancelled: its turn ends at once, and whatever else the cancel would stop is the turn of the
+    // second one, which is under way when the rest is looked at. Or the one that waits is cancelled, and the first goes on.
+    for (cancelled, answered, first, second) in [(1, 2, stalls(), waits()), (2, 1, waits(), "Done.".into())] {
+        let script = Script::always(Reply::new().text("Done."));
+        let model = server(script.rule(asked("first"), first).rule(asked("second"), second));
         let place = Place::with_server(&model)
             .settings(&json!({"model": {"name": MODEL}, "tools": {"approvalMode": "yolo"}}).to_string());
         let mut client = Raw::greeted(&place);
@@ -184,7 +187,7 @@ fn a_call_that_is_cancelled_stops_no_turn_of_another_call_in_its_session() {
             json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": params}).to_string()
         };
         client.say(&call(1, "prompt", json!({"text": "first"})));
-        wait_until("the first turn runs", || place.read("begun").is_some());
+        wait_until("the first turn runs", || place.journals().len() == 1 && !model.requests().is_empty());
         client.say(&call(10, "list_sessions", json!({})));
         let listed = client.until(10).pop().unwrap();
         let session = listed["result"]["structuredContent"]["sessions"][0]["session"].clone();
@@ -196,6 +199,7 @@ fn a_call_that_is_cancelled_stops_no_turn_of_another_call_in_its_session() {
             1 => wait_until("the first turn ends", || place.journals()[0].1.contains("turn_ended")),
             _ => wait_until("the second is gone", || place.journals()[0].1.contains("prompt_withdrawn")),
         }
+        wait_until("the other turn runs", || place.read("begun").is_some());
         std::fs::write(place.work().join("go"), "").unwrap();
         let answer = client.until(answered).pop().unwrap();
         assert_eq!(answer["result"]["structuredContent"]["answer"], "Done.", "{answer}");
