@@ -3,7 +3,7 @@
 use charla_core::hooks::HookAnswer;
 use charla_proto::{FunctionCallingConfig, FunctionCallingMode, HookRan};
 
-use super::output::Answer;
+use super::output::{Answer, join};
 
 /// Adds the answer of one more hook: the strictest decision holds, words are joined, and of two changes of the same the
 /// later one counts.
@@ -27,14 +27,6 @@ pub(super) fn add(merged: &mut HookAnswer, ran: HookRan, answer: Answer) {
         (before, after) => after.or(before),
     };
     changes.clear_context |= answer.changes.clear_context;
-}
-
-/// Both, the later one below.
-pub(super) fn join(before: Option<String>, after: Option<String>) -> Option<String> {
-    match (before, after) {
-        (Some(before), Some(after)) => Some(format!("{before}\n{after}")),
-        (before, after) => before.or(after),
-    }
 }
 
 /// No tools where one says none, and otherwise all that any of them names.

@@ -6,7 +6,7 @@ use charla_proto::{Args, Content, FinishReason, FunctionCallingConfig, FunctionC
 use charla_tools::process::{ProgramEnd, ProgramOutput};
 use serde_json::{Map, Value};
 
-use super::{Hook, decision, merge};
+use super::{Hook, decision};
 
 /// How much is kept of words for people and for the record.
 const WORDS: usize = 4000;
@@ -51,6 +51,14 @@ pub(super) fn failed(why: &str) -> Answer {
     Answer { system_message: Some(format!("Warning: a hook failed: {why}")), ..Answer::default() }
 }
 
+/// Both, the later one below.
+pub(super) fn join(before: Option<String>, after: Option<String>) -> Option<String> {
+    match (before, after) {
+        (Some(before), Some(after)) => Some(format!("{before}\n{after}")),
+        (before, after) => before.or(after),
+    }
+}
+
 fn words(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes).trim().to_owned()
 }
@@ -90,7 +98,7 @@ fn of_json(json: Map<String, Value>, hook: &Hook) -> Answer {
         stop,
         context: specific.get("additionalContext").and_then(Value::as_str).map(str::to_owned),
         changes: changes(specific),
-        system_message: merge::join(text("systemMessage").filter(|_| !quiet), warning),
+        system_message: join(text("systemMessage").filter(|_| !quiet), warning),
         json: Some(Value::Object(json)),
     }
 }
