@@ -65,7 +65,7 @@ pub use event::{
 };
 pub use extra::Extra;
 pub use fetch::{Fetch, FetchAnswer, FetchRequest};
-pub use files::{FileJudge, Withheld};
+pub use files::{FileJudge, FirstName, Withheld};
 pub use fold::{
     ClientCall, Conversation, Grant, Granted, OpenApproval, OpenCall, OpenTurn, PastTurns, QueuedPrompt,
     Shortening, Untold,

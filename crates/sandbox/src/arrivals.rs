@@ -1,53 +1,113 @@
-//! Protected places that an editing child made.
+//! Protected places that a child made which nobody has thought of: one that edits unasked, or that a broad rule allows.
 //!
 //! The kernel keeps a place from being written that is there; it has no rule for a name that is not there yet. So when the
 //! child has ended, the workspace is looked through again, and what came into being is moved out of it. Nothing is lost:
 //! somebody else may have made it at the same time.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{self, Permissions};
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::{Duration, SystemTime};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2, renameat};
 use rustix::io::Errno;
 
 use crate::error::SandboxError;
+use crate::git_settings::Gits;
 use crate::memory::Memory;
 use crate::places::Places;
 use crate::taken::Taken;
-use crate::tree::{self, Identity};
+use crate::tree::{self, Found, Identity};
 
 /// A folder's name in which moved places are kept. It has no lock, so no session sweeps it away.
 const PREFIX: &str = "charla-kept-";
 
-/// The protected places of a workspace before an editing child.
+/// The clock of a file system may be that much behind ours.
+const TICK: Duration = Duration::from_millis(50);
+
+/// The protected places of a workspace before a child that may not make any.
 #[derive(Debug)]
 pub struct Arrivals {
     places: Places,
     memory: Arc<Memory>,
     before: BTreeMap<PathBuf, Identity>,
+    may: May,
+}
+
+/// What a child may make all the same.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum May {
+    /// Nothing, for one that edits unasked.
+    Nothing,
+    /// Repositories whose settings run nothing, with all that is in their new folders, for one that a broad rule allows.
+    Repositories { since: SystemTime },
 }
 
 impl Arrivals {
-    pub(crate) fn new(places: &Places, memory: Arc<Memory>, before: BTreeMap<PathBuf, Identity>) -> Self {
-        Self { places: places.clone(), memory, before }
+    /// Behind a child that edits unasked.
+    pub(crate) fn of_editing(places: &Places, memory: Arc<Memory>, found: Found) -> Self {
+        Self { places: places.clone(), memory, before: found.guarded, may: May::Nothing }
+    }
+
+    /// Behind a child that nothing but a broad rule allows.
+    pub(crate) fn of_broad(places: &Places, memory: Arc<Memory>, found: Found) -> Self {
+        let mut before = Gits::of(&found.gits, &places.roots, &places.history).settings();
+        before.extend(found.guarded);
+        let since = SystemTime::now() - TICK;
+        Self { places: places.clone(), memory, before, may: May::Repositories { since } }
+    }
+
+    /// True when nothing of the child may run on. What is left of others may be looked behind again.
+    pub fn leaves_none(&self) -> bool {
+        self.may == May::Nothing
     }
 
     /// Moves every protected place out of the workspace that was not there before. Looks through the workspace, so it
-    /// blocks for some milliseconds when that is large. For when nothing of the child runs any more.
-    pub fn take_out(self) -> Result<Vec<Taken>, SandboxError> {
+    /// blocks for some milliseconds when that is large.
+    pub fn take_out(&self) -> Result<Vec<Taken>, SandboxError> {
         let after = tree::look_again(&self.places, &self.memory)?;
-        let mut kept = Kept { place: &self.places.temporary, folder: None, count: 0 };
-        let new = after.iter().filter(|(path, found)| !self.knows(path, found));
-        let take = |(path, _): (&PathBuf, _)| Taken {
-            to: self.take(path, &mut kept).map_err(|error| error.to_string()),
-            from: path.clone(),
+        let new = match self.may {
+            May::Nothing => self.unknown(&after.guarded).cloned().collect(),
+            May::Repositories { since } => self.beside_repositories(&after, since),
         };
-        Ok(new.map(take).collect())
+        let mut kept = Kept { place: &self.places.temporary, folder: None, count: 0 };
+        let take = |path: PathBuf| Taken {
+            to: self.take(&path, &mut kept).map_err(|error| error.to_string()),
+            from: path,
+        };
+        Ok(new.into_iter().map(take).collect())
+    }
+
+    /// Those that the child may have made.
+    fn unknown<'a>(&self, after: &'a BTreeMap<PathBuf, Identity>) -> impl Iterator<Item = &'a PathBuf> {
+        after.iter().filter(|(path, found)| !self.knows(path, found)).map(|(path, _)| path)
+    }
+
+    /// What came and is neither a repository that runs nothing nor in the new folder of one.
+    fn beside_repositories(&self, after: &Found, since: SystemTime) -> Vec<PathBuf> {
+        let gits = Gits::of(&after.gits, &self.places.roots, &self.places.history);
+        let settings = gits.settings();
+        let new: Vec<&PathBuf> = self.unknown(&after.guarded).collect();
+        let is_born = |folder: &Path| {
+            folder.metadata().and_then(|found| found.created()).is_ok_and(|born| born >= since)
+        };
+        let fresh =
+            |git: &&PathBuf| git.ends_with(".git") && new.contains(git) && git.parent().is_some_and(is_born);
+        let fresh: Vec<&Path> = after.gits.iter().filter(fresh).filter_map(|git| git.parent()).collect();
+        // A folder of git's stays, and so does what makes it one: its settings are looked at by themselves.
+        let stays = |path: &PathBuf| {
+            after.gits.contains(path)
+                || path.ends_with("HEAD") && path.parent().is_some_and(|folder| after.gits.contains(folder))
+                || path.ends_with(".git") && gits.is_harmless(path)
+                || !path.ends_with(".git") && fresh.iter().any(|folder| path.starts_with(folder))
+        };
+        let places = new.iter().copied().filter(|path| !stays(path));
+        let all = places.chain(self.unknown(&settings).filter(|path| !gits.is_harmless(path)));
+        all.cloned().collect::<BTreeSet<PathBuf>>().into_iter().collect()
     }
 
     /// True for a place that the child cannot have made: it stands where it stood, or was moved with its folder.

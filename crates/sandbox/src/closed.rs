@@ -15,7 +15,7 @@ use crate::kept;
 use crate::memory::Memory;
 use crate::mounts::Mounts;
 use crate::places::Places;
-use crate::tree;
+use crate::tree::{self, Found};
 
 /// How much is closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,6 +46,8 @@ pub(crate) struct Closed {
     /// Folders that stay where they are: git's, so that none takes the place of what is protected in them, and those above what
     /// rules deny, which goes by its path.
     pub(crate) pinned: BTreeSet<PathBuf>,
+    /// The rest of what was found in the workspace, where more than denied places are closed.
+    pub(crate) found: Option<Found>,
 }
 
 impl Closed {
@@ -67,8 +69,9 @@ impl Closed {
             let mut found = tree::look(places, memory)?;
             hidden.append(&mut found.hidden);
             denied.append(&mut found.denied);
-            found.protected.into_iter().for_each(|path| closed.protect(path));
+            std::mem::take(&mut found.protected).into_iter().for_each(|path| closed.protect(path));
             places.history.iter().for_each(|folder| closed.protect_git(folder));
+            closed.found = Some(found);
         } else if !inside.is_empty() {
             denied.append(&mut tree::look(places, memory)?.denied);
         }
@@ -98,6 +101,10 @@ impl Closed {
     /// Git goes on with its work, but which programs it runs stays as it is.
     fn protect_git(&mut self, folder: &Path) {
         self.protected.extend(kept::settings(folder));
+        // A link in the place of one is looked at afterwards, what it leads to is not written.
+        let links = kept::settings_of(folder).into_iter().filter(|path| path.is_symlink());
+        let targets = links.filter_map(|link| link.canonicalize().ok());
+        self.protected.extend(targets.filter(|target| !folder.starts_with(target)));
         self.pinned.insert(folder.to_owned());
     }
 

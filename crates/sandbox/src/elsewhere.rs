@@ -21,13 +21,18 @@ pub struct Sandbox {
 #[derive(Debug)]
 pub struct Cell;
 
-/// There are no editing children.
+/// Nobody is looked behind.
 #[derive(Debug)]
 pub struct Arrivals;
 
 impl Arrivals {
+    /// There is no such child.
+    pub fn leaves_none(&self) -> bool {
+        false
+    }
+
     /// Nothing to be moved.
-    pub fn take_out(self) -> Result<Vec<Taken>, SandboxError> {
+    pub fn take_out(&self) -> Result<Vec<Taken>, SandboxError> {
         Ok(Vec::new())
     }
 }
@@ -86,6 +91,11 @@ impl Sandbox {
     /// What this machine offers: nothing.
     pub fn wall(&self) -> &Wall {
         &self.wall
+    }
+
+    /// Files are known by their names.
+    pub fn first_name(&self, _path: &Path) -> Option<std::path::PathBuf> {
+        None
     }
 
     /// Reading and editing are refused, the others are not confined.

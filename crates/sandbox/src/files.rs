@@ -139,6 +139,9 @@ impl Grants {
             }
         }
         for folder in places.build_folders() {
+            // A home among what everybody writes is held as others are: its caches are granted by themselves.
+            let home = places.home.iter().filter(|home| home.starts_with(&folder) && **home != folder);
+            let kept = kept.iter().chain(home).cloned().collect();
             self.carve(&folder, BUILD, &kept);
         }
     }

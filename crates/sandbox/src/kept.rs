@@ -55,6 +55,9 @@ pub(crate) fn bare_workspace(folder: &Path, found: &mut Found) {
 /// Notes what only git reads in its folder, those of submodules and other working trees included.
 pub(crate) fn repository(folder: &Path, found: &mut Found) {
     one(folder, found);
+    if let Some(hooks) = named_hooks(folder) {
+        found.guard_hooks(hooks);
+    }
     for tree in entries(&folder.join("worktrees")) {
         one(&tree, found);
     }
@@ -109,13 +112,40 @@ fn secrets_in(open: &Path, folder: &Path, found: &mut Found) {
     }
 }
 
-/// What says which programs git runs in its folder, those of submodules and other working trees included.
+/// What says which programs git runs in its folder, those of submodules and other working trees included. Links hold nothing.
 pub(crate) fn settings(folder: &Path) -> Vec<PathBuf> {
-    let mut all: Vec<PathBuf> = GITS_SETTINGS.iter().map(|name| folder.join(name)).collect();
-    all.retain(|path| path.symlink_metadata().is_ok_and(|found| !found.is_symlink()));
-    let nested = NESTING.iter().flat_map(|name| below(&folder.join(name), DEPTH));
-    all.extend(nested.flat_map(|folder| settings(&folder)));
+    let all = std::iter::once(folder.to_owned()).chain(nested(folder));
+    let mut settings: Vec<PathBuf> = all.flat_map(|folder| settings_of(&folder)).collect();
+    settings.retain(|path| !path.is_symlink());
+    settings
+}
+
+/// The same of one folder of git's, links too.
+pub(crate) fn settings_of(folder: &Path) -> Vec<PathBuf> {
+    let named = GITS_SETTINGS.iter().map(|name| folder.join(name));
+    named.filter(|path| path.symlink_metadata().is_ok()).collect()
+}
+
+/// The folders of git's in one of them: submodules, and other working trees.
+pub(crate) fn nested(folder: &Path) -> Vec<PathBuf> {
+    let mut all = Vec::new();
+    for one in NESTING.iter().flat_map(|name| below(&folder.join(name), DEPTH)) {
+        all.extend(nested(&one));
+        all.push(one);
+    }
     all
+}
+
+/// Where git takes its hooks from in this folder, if its settings name another place in whose way git's folder does not lie.
+pub(crate) fn named_hooks(folder: &Path) -> Option<PathBuf> {
+    let settings = text(&folder.join("config"))?;
+    let mut named = settings.lines().filter_map(|line| {
+        // A key may follow its section on the same line.
+        let (key, value) = line.rsplit(']').next().unwrap_or(line).split_once('=')?;
+        key.trim().eq_ignore_ascii_case("hookspath").then(|| value.trim().trim_matches('"').to_owned())
+    });
+    let place = folder.parent()?.join(named.next_back()?).canonicalize().ok()?;
+    (!folder.starts_with(&place)).then_some(place)
 }
 
 /// The folders of git's that lie below.
@@ -153,7 +183,8 @@ fn entries(folder: &Path) -> impl Iterator<Item = PathBuf> {
     fs::read_dir(folder).into_iter().flatten().flatten().map(|entry| entry.path())
 }
 
-fn text(file: &Path) -> Option<String> {
+/// What a small file says.
+pub(crate) fn text(file: &Path) -> Option<String> {
     let is_small = |found: fs::Metadata| found.is_file() && found.len() <= MOST_BYTES;
     if !fs::metadata(file).is_ok_and(is_small) {
         return None;

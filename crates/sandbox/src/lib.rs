@@ -7,7 +7,7 @@
 //!
 //! A [`Sandbox`] belongs to one session and knows its [`Places`]. [`Sandbox::prepare`] does all the work that
 //! needs memory (looking for secrets, opening folders, compiling filters) and gives a [`Cell`], which is put on one
-//! [`std::process::Command`]. What an editing child made and may not make, [`Arrivals`] take out afterwards. [`Wall`] says what holds on this machine; [`Wall::prove`] tries it.
+//! [`std::process::Command`]. What a child made and may not make, [`Arrivals`] take out afterwards. [`Wall`] says what holds on this machine; [`Wall::prove`] tries it.
 //!
 //! Between fork and exec only system calls are made, with what was prepared before. We do not start a
 //! launcher program first: that would cost a second exec for every command, and a program that embeds the library
@@ -31,6 +31,8 @@ mod closed;
 mod files;
 #[cfg(target_os = "linux")]
 mod filter;
+#[cfg(target_os = "linux")]
+mod git_settings;
 #[cfg(target_os = "linux")]
 mod kept;
 #[cfg(target_os = "linux")]

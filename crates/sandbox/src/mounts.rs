@@ -83,6 +83,11 @@ impl Mounts {
         Ok(Self { writable: Some(writable), ..view })
     }
 
+    /// The same view, in which hidden files cannot be opened.
+    pub(crate) fn refusing(self) -> Self {
+        Self { covers: Covers::Closed, ..self }
+    }
+
     /// A view in which everything is as it was, but for what is closed. What can be written beside that is left to others.
     pub(crate) fn closing(closed: &Closed, cwd: &Path) -> Result<Self, SandboxError> {
         let view = Self::covering(&closed.hidden, &closed.protected, cwd)?;

@@ -1,9 +1,10 @@
 //! The sandbox of one session.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashMap};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::time::{Duration, Instant};
 
 use charla_proto::{Confinement, Consent};
 
@@ -19,6 +20,7 @@ use crate::places::{Bounds, Extra, Places};
 use crate::private::Private;
 use crate::sys;
 use crate::tree::{self, Found};
+use crate::twins;
 use crate::wall::Wall;
 
 /// Confines the children of one session.
@@ -39,7 +41,19 @@ pub struct Sandbox {
     beside: Memory,
     /// The same of what rules deny beside it.
     denied: Memory,
+    /// The secrets of the workspace, when they were last asked for.
+    secrets: Mutex<Option<Known>>,
 }
+
+/// Files that are kept from children, by what they are.
+#[derive(Debug)]
+struct Known {
+    files: HashMap<twins::Identity, PathBuf>,
+    since: Instant,
+}
+
+/// How long they are believed to be all: a search comes across many files.
+const MOMENT: Duration = Duration::from_millis(500);
 
 /// A confinement that is ready for one child.
 #[derive(Debug)]
@@ -47,12 +61,13 @@ pub struct Cell {
     steps: Steps,
     /// For a child that nobody was asked about.
     private: Option<Arc<Private>>,
-    /// For an editing child.
+    /// For a child that may not make protected places.
     arrivals: Option<Arrivals>,
 }
 
 impl Cell {
-    /// What an editing child makes and may not make. For whoever starts it to take out when it has ended.
+    /// What a child makes and may not make that edits unasked, or that a broad rule allows. For whoever starts it to take out when it
+    /// has ended.
     pub fn arrivals(&mut self) -> Option<Arrivals> {
         self.arrivals.take()
     }
@@ -96,6 +111,7 @@ impl Sandbox {
             memory: Arc::default(),
             beside: Memory::default(),
             denied: Memory::default(),
+            secrets: Mutex::default(),
         }
     }
 
@@ -133,6 +149,18 @@ impl Sandbox {
                 Err(SandboxError::Missing(self.proven().notes.join("; ")))
             }
         }
+    }
+
+    /// The name of a file under which its content is kept from children, if this is another one of it (a hard link). Looks through
+    /// the workspace for a file that has several names, unless that was done a moment ago; one that is too large is not known.
+    pub fn first_name(&self, path: &Path) -> Option<PathBuf> {
+        let file = twins::identity(path)?;
+        let mut known = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
+        if known.as_ref().is_none_or(|known| known.since.elapsed() > MOMENT) {
+            let files = tree::secrets(&self.places, &self.memory).unwrap_or_default();
+            *known = Some(Known { files, since: Instant::now() });
+        }
+        known.as_ref()?.files.get(&file).filter(|name| *name != path).cloned()
     }
 
     /// What the machine was seen to enforce, of what it offers. Tried once, when a child is to be confined.
@@ -176,8 +204,8 @@ impl Sandbox {
         }
         let temporary = self.private()?.temporary();
         let writable = roots.into_iter().chain([&temporary]).map(PathBuf::as_path);
-        let mounts = Mounts::new(writable, &found, cwd)?;
-        let arrivals = Arrivals::new(&self.places, self.memory.clone(), found.guarded);
+        let mounts = Mounts::new(writable, &found, cwd)?.refusing();
+        let arrivals = Arrivals::of_editing(&self.places, self.memory.clone(), found);
         Ok(Cell { arrivals: Some(arrivals), ..self.cell(Confinement::Editing, grants, Some(mounts))? })
     }
 
@@ -208,7 +236,13 @@ impl Sandbox {
             return Ok(None);
         }
         let closed = Closed::look(&self.places, &self.memory, &self.denied, closing)?;
-        Ok((!closed.is_empty()).then_some(closed))
+        Ok((closed.found.is_some() || !closed.is_empty()).then_some(closed))
+    }
+
+    /// What is looked at behind a child to which that much is closed.
+    fn behind(&self, closed: Option<&mut Closed>) -> Option<Arrivals> {
+        let found = closed?.found.take()?;
+        Some(Arrivals::of_broad(&self.places, self.memory.clone(), found))
     }
 
     fn asked(&self, cwd: &Path, extra: &Extra) -> Result<Cell, SandboxError> {
@@ -225,12 +259,14 @@ impl Sandbox {
         self.read_beside(&mut grants);
         grants.agreed(places, extra, &hidden);
         let settled = if extra.lasting { self.settled(&hidden, cwd)? } else { None };
-        let mounts = match (settled, self.closed(Closing::for_consent(extra.consent))?) {
+        let mut closed = self.closed(Closing::for_consent(extra.consent))?;
+        let arrivals = self.behind(closed.as_mut());
+        let mounts = match (settled, closed.filter(|closed| !closed.is_empty())) {
             (Some(view), Some(closed)) => Some(view.and_closing(&closed)?),
             (None, Some(closed)) => Some(Mounts::closing(&closed, cwd)?),
             (view, None) => view,
         };
-        self.cell(Confinement::Asked, grants, mounts)
+        Ok(Cell { arrivals, ..self.cell(Confinement::Asked, grants, mounts)? })
     }
 
     /// A view in which nothing can be changed, in any way, but what builds and the workspace hold.
@@ -278,10 +314,12 @@ impl Sandbox {
         };
         let capabilities = filter::FILE_CAPABILITIES;
         let limits = Limits { bounds: Some(UNASKED_BOUNDS), capabilities, ruleset, program };
-        let closed = self.closed(Closing::for_consent(extra.consent))?;
+        let mut closed = self.closed(Closing::for_consent(extra.consent))?;
+        let arrivals = self.behind(closed.as_mut());
+        let closed = closed.filter(|closed| !closed.is_empty());
         let mounts = closed.map(|closed| Mounts::closing(&closed, cwd)).transpose()?;
         let steps = Steps { mounts, limits: Some(limits), seal: None };
-        Ok(Cell { steps, private: Some(private), arrivals: None })
+        Ok(Cell { steps, private: Some(private), arrivals })
     }
 
     /// What every child may touch that nobody was asked about, but for the workspace.

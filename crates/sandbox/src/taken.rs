@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-/// A protected place that came into being while an editing child ran.
+/// A protected place that came into being while a child ran that may not make one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Taken {
     /// Where it stood.

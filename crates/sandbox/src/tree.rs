@@ -1,6 +1,6 @@
 //! Looks through a workspace for what is hidden and what is protected.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -34,6 +34,8 @@ pub(crate) struct Found {
     /// What an editing child may not make: protected places, links and hidden ones among them, and folders that cannot be
     /// looked into.
     pub(crate) guarded: BTreeMap<PathBuf, Identity>,
+    /// Folders that git takes for its own.
+    pub(crate) gits: BTreeSet<PathBuf>,
 }
 
 /// What tells a place from another of its name.
@@ -49,7 +51,7 @@ pub(crate) struct Identity {
 type Inode = (u64, u64);
 
 impl Identity {
-    fn of(path: &Path) -> Self {
+    pub(crate) fn of(path: &Path) -> Self {
         let inode = |path: &Path| path.symlink_metadata().map(|found| (found.dev(), found.ino()));
         let parent = path.parent().unwrap_or(path);
         Self {
@@ -82,12 +84,22 @@ pub(crate) fn look(places: &Places, memory: &Memory) -> Result<Found, SandboxErr
     look_at(places, memory, LIMIT)
 }
 
-/// What an editing child may not make and is there.
-pub(crate) fn look_again(
+/// The files of the workspace that are hidden, each under the name that makes it so.
+pub(crate) fn secrets(
     places: &Places,
     memory: &Memory,
-) -> Result<BTreeMap<PathBuf, Identity>, SandboxError> {
-    Ok(look_at(places, memory, LIMIT_AGAIN)?.guarded)
+) -> Result<HashMap<twins::Identity, PathBuf>, SandboxError> {
+    let by_name = |path: &PathBuf| {
+        path.ancestors().any(|above| matches!((places.treatment)(above), Treatment::Hidden { .. }))
+    };
+    let mut hidden = look(places, memory)?.hidden;
+    hidden.retain(by_name);
+    Ok(twins::files(&hidden, LIMIT))
+}
+
+/// The same behind a child.
+pub(crate) fn look_again(places: &Places, memory: &Memory) -> Result<Found, SandboxError> {
+    look_at(places, memory, LIMIT_AGAIN)
 }
 
 /// What nobody reads, and what only version control does, in folders beside the workspace. Of one with too many entries that is
@@ -158,6 +170,9 @@ impl Walk<'_> {
                 true => kept::bare(&folder, found),
                 false => {}
             }
+            if listing.has_head && cover != Cover::Protected {
+                found.gits.insert(folder.clone());
+            }
             if listing.has_head && cover == Cover::Nothing {
                 found.protect_git(&folder, self.places);
             }
@@ -193,6 +208,9 @@ impl Found {
         let is_link = *kind == Kind::Link;
         if *kind == Kind::Folder {
             kept::note(path, self);
+            if path.ends_with(".git") && cover != Cover::Protected {
+                self.gits.insert(path.clone());
+            }
         }
         match treatment {
             Treatment::Plain => Some(cover),
@@ -243,6 +261,12 @@ impl Found {
         if !holds_root && places.roots.iter().any(|root| target.starts_with(root)) {
             self.protected.insert(target);
         }
+    }
+
+    /// Hooks run programs, wherever they are.
+    pub(crate) fn guard_hooks(&mut self, hooks: PathBuf) {
+        self.guard(hooks.clone(), Cover::Nothing);
+        self.protected.insert(hooks);
     }
 
     fn guard(&mut self, path: PathBuf, cover: Cover) {

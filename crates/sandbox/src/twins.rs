@@ -1,12 +1,12 @@
 //! Second names of files (hard links): what a file holds is the same under each of them.
 
-use std::collections::{BTreeSet, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
 /// Which file it is: its device and its number.
-type Identity = (u64, u64);
+pub(crate) type Identity = (u64, u64);
 
 /// A file that has more than one name.
 pub(crate) fn identity(path: &Path) -> Option<Identity> {
@@ -18,6 +18,22 @@ pub(crate) fn identity(path: &Path) -> Option<Identity> {
 pub(crate) fn of(paths: &BTreeSet<PathBuf>, most: usize) -> HashSet<Identity> {
     let mut found = HashSet::new();
     each_file(paths.iter(), most, |_| true, |path| found.extend(identity(path)));
+    found
+}
+
+/// The files of a set, and below folders of it, each with its name there.
+pub(crate) fn files(paths: &BTreeSet<PathBuf>, most: usize) -> HashMap<Identity, PathBuf> {
+    let mut found = HashMap::new();
+    each_file(
+        paths.iter(),
+        most,
+        |_| true,
+        |path| {
+            if let Ok(file) = fs::symlink_metadata(path) {
+                found.entry((file.dev(), file.ino())).or_insert_with(|| path.to_owned());
+            }
+        },
+    );
     found
 }
 

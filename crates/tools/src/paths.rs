@@ -83,9 +83,9 @@ impl ResolvedPath {
     /// What reading it does, for a plan.
     pub(crate) fn reading(&self, cx: &ToolContext) -> Vec<Effect> {
         let read = Effect::Read { path: self.real.clone() };
-        let by_name = self.restricted_name(cx).map(|path| Effect::Read { path });
+        let names = self.restricted_name(cx).into_iter().chain(cx.files.first_name(&self.real));
         let repository = part_of_repository(&self.real, &cx.roots);
-        std::iter::once(read).chain(by_name).chain(repository).collect()
+        std::iter::once(read).chain(names.map(|path| Effect::Read { path })).chain(repository).collect()
     }
 
     /// The path as it was given, where it is a link and a rule asks about that name or denies it.

@@ -1,6 +1,6 @@
 //! Puts a session together: its rules, its tools, its host.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
 use charla_core::compress::Compression;
@@ -9,7 +9,7 @@ use charla_core::policy::{PolicyError, RuleBook, allowed_tools, trusted_servers}
 use charla_core::prompt::OwnPrompt;
 use charla_core::session::{CallIds, Clients, Limits, SessionOptions, SessionSetup};
 use charla_proto::tool::Tool;
-use charla_proto::{Journal, ToolContext};
+use charla_proto::{FileJudge, Journal, ToolContext};
 use charla_providers::layers::LogSink;
 use charla_sandbox::Sandbox;
 use charla_tools::process::{self, ProcessSettings, Processes, SpillFolder};
@@ -215,12 +215,14 @@ impl SessionBuilder<'_> {
 
     fn session_options(&self, roots: Vec<PathBuf>, sandbox: Arc<Sandbox>) -> SessionOptions {
         let limits = &self.settings.limits;
+        let known = sandbox.clone();
+        let names = move |path: &Path| known.first_name(path);
         SessionOptions {
             tool_context: Arc::new(ToolContext {
+                files: FileJudge::default().knowing(Arc::new(names)),
                 cwd: self.environment.directory.clone(),
                 roots,
                 home: self.environment.home.clone(),
-                ..ToolContext::default()
             }),
             limits: Limits { steps: limits.max_turns, tokens: limits.max_tokens, cost: limits.max_cost },
             isolation: Some(confinement::words(sandbox, self.settings.mcp_servers.clone())),

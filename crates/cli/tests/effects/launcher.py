@@ -1,13 +1,19 @@
 """Starts a program under limits that keep a runaway command small, and on request on a kernel without Landlock, or in a
-container that refuses namespaces.
+container that refuses namespaces; as this user, or as another.
 
-Usage: launcher.py whole|without-landlock|without-namespaces PROGRAM ARGUMENT…
+Usage: launcher.py whole|without-landlock|without-namespaces same|NUMBER PROGRAM ARGUMENT…
 """
 import ctypes, os, resource, struct, sys
 
 GIB = 1 << 30
 for limit, most in ((resource.RLIMIT_AS, 8 * GIB), (resource.RLIMIT_FSIZE, GIB // 4), (resource.RLIMIT_CPU, 120)):
     resource.setrlimit(limit, (most, most))
+
+if sys.argv[2] != "same":
+    user = int(sys.argv[2])
+    os.setgroups([])
+    os.setresgid(user, user, user)
+    os.setresuid(user, user, user)
 
 libc = ctypes.CDLL(None, use_errno=True)
 REFUSE, ALLOW = 0x00050000, 0x7FFF0000
@@ -44,4 +50,4 @@ elif sys.argv[1] == "without-namespaces":
     if libc.unshare(0x00020000) != -1 or ctypes.get_errno() != 1:
         sys.exit("namespaces are still to be had")
 
-os.execv(sys.argv[2], sys.argv[2:])
+os.execv(sys.argv[3], sys.argv[3:])

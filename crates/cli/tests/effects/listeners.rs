@@ -1,8 +1,10 @@
 //! Sockets of every kind that tell who came.
 
+use std::fs::Permissions;
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, Ipv6Addr, TcpListener, TcpStream, UdpSocket};
 use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, Sender, channel};
@@ -45,6 +47,9 @@ impl Listeners {
         }
         open.listen_on_datagrams();
         open.listen_on_paths();
+        for place in [open.folder.path(), &open.stream(), &open.datagram()] {
+            std::fs::set_permissions(place, Permissions::from_mode(0o777)).unwrap();
+        }
         open
     }
 

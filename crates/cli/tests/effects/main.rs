@@ -12,6 +12,8 @@ mod snapshot;
 mod trial;
 mod world;
 
+use std::os::unix::fs::MetadataExt;
+
 use corpus::Line;
 use session::Manner;
 use trial::{Expect, Finding};
@@ -37,6 +39,10 @@ fn lines(text: &str) -> Vec<Line> {
     let wanted = std::env::var("CHARLA_EFFECTS").unwrap_or_default();
     let lines = corpus::read(text).into_iter();
     lines.filter(|line| line.class.contains(&wanted) || line.text.contains(&wanted)).collect()
+}
+
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").unwrap().uid() == 0
 }
 
 fn assert_none(findings: &[Finding], of: usize) {
@@ -113,6 +119,36 @@ fn edits_ask_where_a_container_refuses_namespaces() {
     assert_no_effects(EDITS, &Manner::mode("auto_edit").without_namespaces(), Expect::Refused);
     let reading = lines(HARMLESS).into_iter().take(20).collect::<Vec<_>>();
     assert_none(&everyday::findings(&reading, &Manner::mode("default").without_namespaces()), reading.len());
+}
+
+/// What root is kept from, others are too, by other means: they need a user namespace for what root does without.
+#[test]
+fn nothing_happens_for_a_user_who_is_not_root() {
+    if !is_root() {
+        return eprintln!("not tried: only root can start the program as somebody else");
+    }
+    let probe = corpus::read("== the wall stands\ntouch {MARK}\ncat {SECRET}\n");
+    let walled = Manner::mode("yolo").under(CONFINE).for_nobody();
+    assert_none(&trial::findings(&probe, &walled, Expect::Confined), probe.len());
+    assert_no_effects(HOSTILE, &Manner::mode("default").for_nobody(), Expect::NoEffect);
+    assert_no_effects(HOSTILE, &Manner::mode("auto_edit").for_nobody(), Expect::NoEffectButNewFiles);
+}
+
+#[test]
+fn broad_rules_and_denied_paths_hold_for_a_user_who_is_not_root() {
+    if !is_root() {
+        return eprintln!("not tried: only root can start the program as somebody else");
+    }
+    let broad = Manner::mode("default").and("--allowed-tools").and("run_shell_command");
+    assert_no_effects(BROAD, &broad.for_nobody(), Expect::Bounded);
+    assert_no_effects(CLOSED, &Manner::mode("yolo").for_nobody(), Expect::Untold);
+}
+
+#[test]
+fn nothing_happens_where_a_container_refuses_namespaces() {
+    assert_no_effects(HOSTILE, &Manner::mode("default").without_namespaces(), Expect::NoEffect);
+    let edits = Manner::mode("auto_edit").without_namespaces();
+    assert_no_effects(HOSTILE, &edits, Expect::NoEffectButNewFiles);
 }
 
 #[test]

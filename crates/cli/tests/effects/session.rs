@@ -1,13 +1,17 @@
 //! Command lines given to the binary by a scripted model, with nobody to ask.
 
 use std::io::{BufRead, BufReader, Read};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use std::sync::OnceLock;
 use std::sync::mpsc::{RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
 use charla_proto::WireKind;
 use charla_testkit::{Reply, Script, Server};
 use serde_json::{Value, json};
+use tempfile::TempDir;
 
 use crate::corpus::Line;
 use crate::listeners::Listeners;
@@ -24,11 +28,22 @@ pub struct Manner {
     pub rules: &'static str,
     /// What the launcher makes of the kernel.
     pub kernel: &'static str,
+    /// Whose rights it has, if not ours.
+    pub user: Option<u32>,
 }
+
+/// Somebody with no rights of their own.
+const NOBODY: u32 = 65534;
 
 impl Manner {
     pub fn mode(mode: &str) -> Self {
-        Self { arguments: vec!["--approval-mode".to_owned(), mode.to_owned()], rules: "", kernel: "whole" }
+        let arguments = vec!["--approval-mode".to_owned(), mode.to_owned()];
+        Self { arguments, rules: "", kernel: "whole", user: None }
+    }
+
+    /// The same for an ordinary user. Only root can try that.
+    pub fn for_nobody(self) -> Self {
+        Self { user: Some(NOBODY), ..self }
     }
 
     /// The same on a kernel that has no Landlock.
@@ -103,10 +118,28 @@ fn command(server: &Server, world: &World, listeners: &Listeners, manner: &Manne
     command.env("OPENAI_BASE_URL", server.base_url(WireKind::OpenaiChat));
     command.args(["-I", "-c", include_str!("launcher.py")]);
     command.arg(manner.kernel);
-    command.arg(assert_cmd::cargo::cargo_bin!("charla"));
+    match manner.user {
+        Some(user) => command.arg(user.to_string()).arg(program_for_all()),
+        None => command.arg("same").arg(assert_cmd::cargo::cargo_bin!("charla")),
+    };
     command.args(["-m", "openai/gpt-test", "-o", "stream-json", "-p", "go"]).args(&manner.arguments);
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
+}
+
+/// The binary where everybody finds it: the folder of a build may be closed to others.
+fn program_for_all() -> &'static Path {
+    static PLACE: OnceLock<TempDir> = OnceLock::new();
+    static PROGRAM: OnceLock<PathBuf> = OnceLock::new();
+    PROGRAM.get_or_init(|| {
+        let place = PLACE.get_or_init(|| tempfile::tempdir().unwrap()).path();
+        let all = std::fs::Permissions::from_mode(0o755);
+        let program = place.join("charla");
+        std::fs::copy(assert_cmd::cargo::cargo_bin!("charla"), &program).unwrap();
+        std::fs::set_permissions(place, all.clone()).unwrap();
+        std::fs::set_permissions(&program, all).unwrap();
+        program
+    })
 }
 
 /// Reads what the binary prints until it is over, or until nothing comes any more.

@@ -58,7 +58,7 @@ pub(super) fn is_given(wanted: &[(String, String)], effect: &Effect) -> bool {
 }
 
 /// True for variables that say in which language, colours and width something is told.
-fn is_about_looks(name: &str) -> bool {
+pub(super) fn is_about_looks(name: &str) -> bool {
     const NAMES: [&str; 11] = [
         "LANG",
         "TERM",

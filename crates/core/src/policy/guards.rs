@@ -6,6 +6,7 @@ use charla_proto::{Confinement, Effect, Word, WordKind};
 
 use super::Scope;
 use super::commands::{self, Arguments, Harm, Lost, Named, Operands};
+use super::environment::is_about_looks;
 use super::paths::{aimed_at_secret, is_free, secret, secret_include, secret_pattern};
 use super::rules::{Rule, Subject, Tier};
 
@@ -118,7 +119,11 @@ fn beyond_prefix(words: &[Word], cwd: &Path, scope: &Scope, named: usize) -> Opt
         }
     };
     let beyond = delicate(&known).filter(|_| !is_git && delicate(said).is_none());
-    discards.or(beyond).map(str::to_owned).or_else(|| commands::launches(words, cwd, scope, named))
+    discards
+        .or(beyond)
+        .map(str::to_owned)
+        .or_else(|| commands::launches(words, cwd, scope, named))
+        .or_else(|| commands::unnamed_address(words, named))
 }
 
 /// Why a command goes beyond what a narrow rule was written for: the flag names a command, not all its options.
@@ -262,20 +267,9 @@ fn may_delete(words: &[Word]) -> bool {
 /// True for variables that change what is shown, not what is done. With `others`, programs run that may read any
 /// name: then only names no program is known to look at count.
 pub(super) fn harmless_variable(name: &str, others: bool) -> bool {
-    const NAMES: [&str; 21] = [
-        "LANG",
+    const NAMES: [&str; 10] = [
         "TZ",
-        "TERM",
-        "COLUMNS",
-        "LINES",
-        "NO_COLOR",
-        "FORCE_COLOR",
-        "CLICOLOR",
-        "CLICOLOR_FORCE",
-        "COLORTERM",
-        "RUST_BACKTRACE",
         "RUST_LOG",
-        "CARGO_TERM_COLOR",
         "CI",
         "NODE_ENV",
         "DEBUG",
@@ -296,7 +290,7 @@ pub(super) fn harmless_variable(name: &str, others: bool) -> bool {
         && name.starts_with(|c: char| c.is_ascii_lowercase());
     let looked_at = name.contains('_') || READ.contains(&name);
     NAMES.contains(&name)
-        || name.starts_with("LC_")
+        || is_about_looks(name)
         || (!others
             && (OWN.contains(&name) || name.len() == 1 && name.bytes().all(|byte| byte.is_ascii_uppercase())))
         || (lower_case && !name.ends_with("proxy") && !(others && looked_at))

@@ -1,5 +1,7 @@
 //! From effects to a verdict.
 
+use std::path::{Component, PathBuf};
+
 use charla_proto::text::shell_quote;
 use charla_proto::{ApprovalMode, Confinement, Effect, Missing, Plan, Preview, Verdict, Word};
 
@@ -10,6 +12,7 @@ use super::matching::{Match, SHELL};
 use super::neighbours;
 use super::only_git;
 use super::paths::is_free;
+use super::patterns::place_of;
 use super::rules::{Decision, Rule, Subject, Tier};
 use super::{Finding, Judgement, RuleBook, Scope};
 
@@ -263,8 +266,28 @@ impl<'a> Case<'a> {
             rule.decision == Decision::Deny
                 && matches!(rule.subject, Subject::Path { .. })
                 && rule.concerns(SHELL, self.mode)
+                && !self.is_held(rule)
         };
         self.book.rules.iter().find(denies).filter(|_| !understood)
+    }
+
+    /// True where the kernel keeps what a rule denies from every command: in every mode, at a place without wildcards or in a folder of the
+    /// workspace that the rule names. In folders that others fill nobody looks, and how much lies elsewhere is not known.
+    fn is_held(&self, rule: &Rule) -> bool {
+        let Subject::Path { patterns, .. } = &rule.subject else { return false };
+        let scope = &self.book.scope;
+        let all: Vec<PathBuf> = patterns.iter().flat_map(|pattern| scope.absolute(pattern)).collect();
+        let is_held = |pattern: &PathBuf| {
+            let place = place_of(pattern);
+            let goes_up = pattern.components().any(|part| part == Component::ParentDir);
+            let is_named = |root: &PathBuf| place.starts_with(root) && place != *root;
+            // A place that is named is denied with all that is in it.
+            !goes_up && (all.contains(&place) || scope.roots.iter().any(is_named))
+        };
+        rule.bounds.modes.is_empty()
+            && rule.concerns(SHELL, ApprovalMode::Yolo)
+            && scope.enforced().editing
+            && all.iter().all(is_held)
     }
 
     /// Asks the tiers from the highest down. A denial above the built-in tier holds in any case, and the

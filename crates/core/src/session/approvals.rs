@@ -17,19 +17,21 @@ pub(super) struct Approvals {
     /// The rules with what was allowed.
     policy: Arc<dyn Policy>,
     servers: HashSet<String>,
+    /// Knows the files that tools come across.
+    known: FileJudge,
 }
 
 impl Approvals {
     /// The rules, with what earlier answers allowed.
-    pub(super) fn new(rules: Arc<dyn Policy>, grants: &[Granted]) -> Self {
-        let mut approvals = Self { policy: rules.clone(), rules, servers: HashSet::new() };
+    pub(super) fn new(rules: Arc<dyn Policy>, grants: &[Granted], known: FileJudge) -> Self {
+        let mut approvals = Self { policy: rules.clone(), rules, servers: HashSet::new(), known };
         grants.iter().for_each(|granted| approvals.take(&granted.grant));
         approvals
     }
 
     /// Something was taken back: these grants hold, and no other.
     pub(super) fn keep_only(&mut self, grants: &[Granted]) {
-        *self = Self::new(self.rules.clone(), grants);
+        *self = Self::new(self.rules.clone(), grants, self.known.clone());
     }
 
     /// Takes in what an answer allows beyond its own call: exactly what it said.
@@ -68,7 +70,7 @@ impl Approvals {
 
     /// What says to a running call of a tool which files it may read.
     pub(super) fn files(&self, tool: &str, mode: ApprovalMode) -> FileJudge {
-        FileJudge::new(self.policy.clone(), tool, mode)
+        self.known.under(self.policy.clone(), tool, mode)
     }
 
     /// Whether what git keeps may be open to the call of this plan.
@@ -233,7 +235,7 @@ mod tests {
     fn always_for_a_server_is_about_calls_of_its_tools_and_nothing_else_it_wants() {
         let grant = Grant::Server { server: "s".to_owned() };
         let granted = Granted { approval: "s:1".to_owned(), by: "me".to_owned(), grant, saved: false };
-        let approvals = Approvals::new(Arc::new(AlwaysAsks), &[granted]);
+        let approvals = Approvals::new(Arc::new(AlwaysAsks), &[granted], FileJudge::default());
         let plan = |preview: Preview| Plan {
             tool: "s__t".to_owned(),
             args: Args::new(),

@@ -148,7 +148,8 @@ impl SessionHandle {
         let recent = Recent::new(conversation.seq, setup.journal.reader());
         let handle =
             Self { messages, events: events.downgrade(), recent: recent.clone(), clients: setup.clients };
-        let approvals = Approvals::new(setup.policy, &conversation.grants);
+        let approvals =
+            Approvals::new(setup.policy, &conversation.grants, setup.options.tool_context.files.clone());
         let source = match conversation.past.count {
             0 => setup.options.start,
             _ => StartSource::Resume,

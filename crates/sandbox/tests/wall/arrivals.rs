@@ -1,18 +1,28 @@
-//! Protected places that editing children make.
+//! Protected places that children make which may not.
 
 use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use charla_sandbox::Confinement::{Asked, Editing, Reading};
-use charla_sandbox::{Extra, Places, Sandbox, Taken};
+use charla_sandbox::Confinement::{Asked, Editing, Open, Reading};
+use charla_sandbox::{Confinement, Consent, Extra, Places, Sandbox, Taken};
 
 use crate::ground::Ground;
 
-/// Runs a line in the workspace and takes out what it made: where it stood from there, and where it is.
 fn edited(ground: &Ground, sandbox: &Sandbox, line: &str) -> Vec<(String, PathBuf)> {
-    let mut cell = sandbox.prepare(Editing, &ground.path("ws"), &Extra::default()).unwrap();
+    behind(ground, sandbox, Editing, &Extra::default(), line)
+}
+
+/// Runs a line in the workspace and takes out what it made: where it stood from there, and where it is.
+fn behind(
+    ground: &Ground,
+    sandbox: &Sandbox,
+    confinement: Confinement,
+    extra: &Extra,
+    line: &str,
+) -> Vec<(String, PathBuf)> {
+    let mut cell = sandbox.prepare(confinement, &ground.path("ws"), extra).unwrap();
     let arrivals = cell.arrivals().unwrap();
     let mut command = Command::new("/bin/bash");
     command.args(["-c", line]).current_dir(ground.path("ws"));
@@ -111,10 +121,85 @@ fn what_is_moved_to_another_file_system_is_whole() {
 }
 
 #[test]
-fn only_editing_children_are_looked_behind() {
+fn only_children_that_nobody_has_thought_of_are_looked_behind() {
     let ground = Ground::new();
-    for confinement in [Reading, Asked] {
-        let mut cell = ground.sandbox.prepare(confinement, &ground.path("ws"), &Extra::default()).unwrap();
+    for (confinement, consent) in
+        [(Reading, Consent::Named), (Asked, Consent::Named), (Asked, Consent::Person), (Open, Consent::Broad)]
+    {
+        let extra = Extra { consent, ..Extra::default() };
+        let mut cell = ground.sandbox.prepare(confinement, &ground.path("ws"), &extra).unwrap();
         assert!(cell.arrivals().is_none());
+    }
+}
+
+/// A workspace with a repository that was worked in.
+fn repository() -> Ground {
+    let ground = Ground::new();
+    let setup = "rm -rf .git hooks && git init -q . && rm -r .git/hooks && git add plain && \
+        git -c user.name=a -c user.email=a@x commit -qm one && mkdir docs fixture && echo own > docs/AGENTS.md && \
+        git init -q --bare fixture/bare && git -C fixture/bare config core.fsmonitor evil";
+    assert!(ground.shell(Open, setup).status.success());
+    ground
+}
+
+#[test]
+fn what_a_broad_rule_allows_adds_nothing_to_what_runs_or_instructs_later() {
+    let cases: [(&str, &[&str]); 16] = [
+        ("echo ../evil > .git/commondir", &[".git/commondir"]),
+        (
+            "mkdir -p .git/worktrees/n && echo x > .git/worktrees/n/HEAD && echo ../../../e > .git/worktrees/n/commondir",
+            &[".git/worktrees/n/commondir"],
+        ),
+        ("mkdir .git/hooks && echo x > .git/hooks/pre-commit", &[".git/hooks"]),
+        ("ln -s ../src .git/hooks", &[".git/hooks"]),
+        (
+            "echo x > .git/config.worktree && echo '* filter=x' > .git/info/attributes",
+            &[".git/config.worktree", ".git/info/attributes"],
+        ),
+        ("echo x > src/AGENTS.md; echo y > src/plain", &["src/AGENTS.md"]),
+        ("mv docs d2 && mkdir docs && echo x > docs/AGENTS.md", &["docs/AGENTS.md"]),
+        ("mkdir e && git init -q e && git -C e config core.fsmonitor evil", &["e/.git/config"]),
+        ("git init -q e && echo x > e/.git/hooks/post-checkout", &["e/.git/hooks"]),
+        // It was there before and becomes a repository, so what is in it is not a new folder's.
+        ("git init -q src && echo x > src/AGENTS.md", &["src/AGENTS.md"]),
+        ("echo 'gitdir: ../fixture/bare' > src/.git", &["src/.git"]),
+        ("ln -s ../fixture/bare src/.git", &["src/.git"]),
+        ("mkdir b && cp -r fixture/bare/. b && rm -r b/hooks", &["b/config"]),
+        // Who makes a repository, or another working tree, makes what belongs to it.
+        ("git init -q fresh && echo x > fresh/AGENTS.md", &[]),
+        ("git clone -q . copy && git -C copy log && git init -q --bare bare2", &[]),
+        ("git worktree add -q tree HEAD && git -C tree status && git branch more", &[]),
+    ];
+    for (line, made) in cases {
+        let ground = repository();
+        let extra = Extra { consent: Consent::Broad, ..Extra::default() };
+        let taken = behind(&ground, &ground.sandbox, Asked, &extra, line);
+        assert_eq!(names(&taken), made, "{line}");
+        for (name, to) in taken {
+            assert!(ground.path("ws").join(&name).symlink_metadata().is_err(), "{line}: {name}");
+            assert!(to.symlink_metadata().is_ok(), "{line}: {to:?}");
+        }
+        // Everything is as it was for who comes next.
+        assert!(behind(&ground, &ground.sandbox, Asked, &extra, "true").is_empty(), "{line}");
+    }
+}
+
+/// Hooks run programs wherever git is told to look for them.
+#[test]
+fn hooks_in_a_folder_that_settings_name_are_protected() {
+    let ground = repository();
+    let setup = "mkdir scripts && echo x > scripts/pre-commit && git config core.hooksPath scripts";
+    assert!(ground.shell(Open, setup).status.success());
+    let extra = Extra { consent: Consent::Broad, ..Extra::default() };
+    for confinement in [Editing, Asked] {
+        for line in ["echo evil > scripts/pre-commit", "echo evil > scripts/pre-push", "mv scripts s2"] {
+            let output = ground.run_with(confinement, "/bin/bash", &["-c", line], &extra, |_| {});
+            assert!(!output.status.success(), "{line}");
+        }
+    }
+    assert!(ground.shell(Open, "rm -r scripts").status.success());
+    let line = "mkdir scripts && echo evil > scripts/pre-push";
+    for confinement in [Editing, Asked] {
+        assert_eq!(names(&behind(&ground, &ground.sandbox, confinement, &extra, line)), ["scripts"]);
     }
 }

@@ -185,3 +185,40 @@ fn a_second_name_of_a_secret_is_closed_wherever_it_is() {
     let told = run(&ground, Open, Consent::Broad, "cat far/away/*");
     assert!(told.contains("CANARY") && !told.contains("UNTOLD"), "{told}");
 }
+
+/// A home that lies among what everybody writes is held as others are.
+#[test]
+fn of_a_home_in_a_temporary_folder_builds_write_their_caches() {
+    let folder = tempfile::tempdir_in("/tmp").unwrap();
+    let ground = Ground::new();
+    let home = folder.path().canonicalize().unwrap().join("home");
+    for name in [".cache", ".config/fish"] {
+        fs::create_dir_all(home.join(name)).unwrap();
+    }
+    fs::create_dir(home.with_file_name("beside")).unwrap();
+    fs::write(home.join(".bashrc"), "as it was").unwrap();
+    let sandbox = Sandbox::new(Places { home: Some(home.clone()), ..ground.places() });
+    let ground = Ground { sandbox, ..ground };
+    for consent in [Consent::Broad, Consent::Named, Consent::Person] {
+        let told = |line: &str| {
+            let extra = Extra { consent, ..Extra::default() };
+            ground.run_with(Asked, "/bin/bash", &["-c", line], &extra, |command| {
+                command.env("HOME", &home);
+            })
+        };
+        for line in [
+            "echo evil >> ~/.bashrc",
+            "echo evil > ~/.bash_profile",
+            "echo evil > ~/.config/fish/config.fish",
+            "rm ~/.bashrc",
+            "mv ~ $HOME-2",
+        ] {
+            assert!(!told(line).status.success(), "{line} for {consent:?}");
+        }
+        for line in ["echo x > ~/.cache/x", "echo x > $HOME/../beside/x", "echo x > made", "cat ~/.bashrc"] {
+            let output = told(line);
+            assert!(output.status.success(), "{line} for {consent:?}: {}", said(&output));
+        }
+    }
+    assert_eq!(fs::read_to_string(home.join(".bashrc")).unwrap(), "as it was");
+}

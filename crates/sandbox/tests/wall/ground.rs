@@ -13,7 +13,7 @@ use tempfile::TempDir;
 const FOLDER: &str = env!("CARGO_TARGET_TMPDIR");
 
 pub(crate) struct Ground {
-    folder: TempDir,
+    pub(crate) folder: TempDir,
     pub(crate) sandbox: Sandbox,
 }
 

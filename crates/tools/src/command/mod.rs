@@ -141,7 +141,7 @@ fn check_command(command: &str) -> Result<(), ToolError> {
 /// Everything a command line would do, as far as its text and the disk show it.
 fn effects(command: &str, cwd: &Path, cx: &ToolContext) -> Vec<Effect> {
     let context = ShellContext { cwd: cwd.to_owned(), home: cx.home.clone() };
-    shell::effects_on_disk(command, &context, &cx.roots)
+    shell::effects_on_disk(command, &context, &cx.roots, &cx.files)
 }
 
 async fn folder(dir_path: Option<&Path>, cx: &ToolContext) -> Result<PathBuf, ToolError> {

@@ -26,9 +26,14 @@ pub(super) struct Target {
 impl Target {
     fn plan(&self, tool: &str, verb: &str, preview: Preview, cx: &ToolContext) -> Plan {
         let write = Effect::Write { path: self.path.real.clone() };
-        let by_name = self.path.restricted_name(cx).map(|path| Effect::Write { path });
-        let effects =
-            std::iter::once(write).chain(by_name).chain(part_of_repository(&self.path.real, &cx.roots));
+        // What is changed is shown: it is read, too.
+        let first = cx.files.first_name(&self.path.real);
+        let read = first.iter().map(|path| Effect::Read { path: path.clone() }).collect::<Vec<_>>();
+        let names = self.path.restricted_name(cx).into_iter().chain(first);
+        let effects = std::iter::once(write)
+            .chain(names.map(|path| Effect::Write { path }))
+            .chain(read)
+            .chain(part_of_repository(&self.path.real, &cx.roots));
         write_plan(tool, format!("{verb} {}", self.path.title(cx)), effects.collect(), preview)
     }
 

@@ -94,7 +94,7 @@ impl Ended {
     async fn clear(&mut self) -> Cleared {
         let Some(arrivals) = self.arrivals.take() else { return Cleared::default() };
         self.kill();
-        Cleared::take_out(arrivals, false).await
+        Cleared::take_out(Arc::new(arrivals), false).await
     }
 
     fn kill(&self) {

@@ -1,5 +1,7 @@
 //! Protected places that a command made unasked, and that were taken away again.
 
+use std::sync::Arc;
+
 use charla_sandbox::{Arrivals, Taken};
 use tokio::task::spawn_blocking;
 
@@ -22,14 +24,20 @@ pub(crate) struct Cleared {
 }
 
 impl Cleared {
-    /// Takes them away. Nothing of the command may run any more.
-    pub(super) async fn take_out(arrivals: Arrivals, left_running: bool) -> Self {
+    /// Takes them away. Nothing of a command that edits unasked may run any more.
+    pub(super) async fn take_out(arrivals: Arc<Arrivals>, left_running: bool) -> Self {
         let (taken, failure) = match spawn_blocking(move || arrivals.take_out()).await {
             Ok(Ok(taken)) => (taken, None),
             Ok(Err(error)) => (Vec::new(), Some(error.to_string())),
             Err(error) => (Vec::new(), Some(error.to_string())),
         };
         Self { taken, failure, left_running }
+    }
+
+    /// The same with what was taken away later.
+    pub(super) fn and(mut self, later: Self) -> Self {
+        self.taken.extend(later.taken);
+        Self { failure: self.failure.or(later.failure), ..self }
     }
 
     /// What is told about it; nothing where there is nothing to tell.

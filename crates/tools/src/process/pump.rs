@@ -43,7 +43,7 @@ pub(super) struct Pump {
     pub(super) limits: Limits,
     /// False when the command outlives the session.
     pub(super) bound: bool,
-    /// Present for a command that edits unasked.
+    /// Present for a command that may not make protected places.
     pub(super) arrivals: Option<Arrivals>,
 }
 
@@ -53,7 +53,7 @@ struct LastResort {
     guard: Arc<Guard>,
     armed: bool,
     group: GroupIs,
-    arrivals: Option<Arrivals>,
+    arrivals: Option<Arc<Arrivals>>,
 }
 
 impl Drop for LastResort {
@@ -62,7 +62,9 @@ impl Drop for LastResort {
             self.family.signal(Signal::KILL, self.group);
         }
         if let Some(arrivals) = self.arrivals.take() {
-            self.await_end();
+            if self.armed {
+                self.await_end();
+            }
             // Nobody is left who could be told.
             let _ = arrivals.take_out();
         }
@@ -94,8 +96,15 @@ impl Pump {
     /// Runs until nothing of the command is left.
     pub(super) async fn run(self) {
         let Pump { job, mut child, pipe, family, guard, spills, silence, mut limits, bound, arrivals } = self;
-        let mut last_resort =
-            LastResort { family: family.clone(), guard, armed: bound, group: GroupIs::Ours, arrivals };
+        let arrivals = arrivals.map(Arc::new);
+        let leaves_none = arrivals.as_ref().is_some_and(|arrivals| arrivals.leaves_none());
+        let mut last_resort = LastResort {
+            family: family.clone(),
+            guard,
+            armed: bound,
+            group: GroupIs::Ours,
+            arrivals: arrivals.clone(),
+        };
         let buffer = vec![0; CHUNK];
         let mut intake = Intake { job: job.clone(), pipe, open: true, buffer, spill: None, spills };
 
@@ -105,22 +114,25 @@ impl Pump {
         };
         last_resort.group = GroupIs::Unsure;
         intake.trail().await;
-        let edits = last_resort.arrivals.is_some();
-        let strays = if stopped.is_none() && (edits || intake.open || family.group_exists()) {
+        let strays = if stopped.is_none() && (leaves_none || intake.open || family.group_exists()) {
             intake.left_behind(&family).await
         } else {
             Vec::new()
         };
-        let left_behind = !strays.is_empty() && !edits;
-        let ending = match last_resort.arrivals.take() {
-            Some(arrivals) => clear(Ending::new(status, stopped, strays), &family, arrivals).await,
+        let left_behind = !strays.is_empty() && !leaves_none;
+        let ending = match &arrivals {
+            Some(arrivals) => clear(Ending::new(status, stopped, strays), &family, arrivals.clone()).await,
             None => Ending::new(status, stopped, strays),
         };
         intake.publish().await;
         job.progress.send_modify(|progress| progress.ending = Some(ending));
         if left_behind {
             intake.outlive(&family, &mut limits).await;
+            if let Some(arrivals) = arrivals {
+                clear_again(&job, arrivals).await;
+            }
         }
+        last_resort.arrivals = None;
         last_resort.armed = false;
         drop(last_resort);
         job.progress.send_modify(|progress| progress.over = true);
@@ -250,14 +262,26 @@ impl Intake {
     }
 }
 
-/// Leaves nothing of a command that edited unasked: what it left running goes, and then what it may not make.
-async fn clear(ending: Ending, family: &Family, arrivals: Arrivals) -> Ending {
-    let left_running = !ending.strays.is_empty();
-    if left_running {
+/// Takes away what a command made and may not make. What one left running that edited unasked goes before.
+async fn clear(ending: Ending, family: &Family, arrivals: Arc<Arrivals>) -> Ending {
+    let goes = !ending.strays.is_empty() && arrivals.leaves_none();
+    if goes {
         end_strays(family).await;
     }
-    let cleared = Cleared::take_out(arrivals, left_running).await;
-    Ending { strays: Vec::new(), cleared, ..ending }
+    let cleared = Cleared::take_out(arrivals, goes).await;
+    let strays = if goes { Vec::new() } else { ending.strays };
+    Ending { strays, cleared, ..ending }
+}
+
+/// The same when what it left running is gone, too.
+async fn clear_again(job: &Job, arrivals: Arc<Arrivals>) {
+    let later = Cleared::take_out(arrivals, false).await;
+    job.progress.send_modify(|progress| {
+        progress.ending = progress
+            .ending
+            .take()
+            .map(|ending| Ending { cleared: ending.cleared.clone().and(later), ..ending });
+    });
 }
 
 /// Ends what a command left behind.

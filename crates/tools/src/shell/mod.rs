@@ -33,7 +33,7 @@ mod wrappers;
 use std::path::PathBuf;
 
 use charla_proto::text::join_path;
-use charla_proto::{Effect, Lane, Plan, Preview};
+use charla_proto::{Effect, FileJudge, Lane, Plan, Preview};
 
 use syntax::{Item, Link, Node, Read, Script, Trouble};
 
@@ -59,9 +59,15 @@ pub fn effects(command: &str, context: &ShellContext) -> Vec<Effect> {
 }
 
 /// The same with what the disk knows about it: see where links and patterns lead, and which settings of a
-/// folder in `roots` may run programs. Reads the file system, and changes nothing.
-pub fn effects_on_disk(command: &str, context: &ShellContext, roots: &[PathBuf]) -> Vec<Effect> {
-    disk::look(listed(command, context), roots)
+/// folder in `roots` may run programs, and which files have names that `files` knows better. Reads the file system, and
+/// changes nothing.
+pub fn effects_on_disk(
+    command: &str,
+    context: &ShellContext,
+    roots: &[PathBuf],
+    files: &FileJudge,
+) -> Vec<Effect> {
+    disk::look(listed(command, context), roots, files)
 }
 
 /// Effects with their paths put plainly. As they are listed, a `..` in them is as it was written.
@@ -101,7 +107,7 @@ pub fn plan(command: &str, context: &ShellContext) -> Plan {
 
 /// The same plan with what the disk knows about it.
 pub fn plan_on_disk(command: &str, context: &ShellContext, roots: &[PathBuf]) -> Plan {
-    plan_of(command, context, effects_on_disk(command, context, roots))
+    plan_of(command, context, effects_on_disk(command, context, roots, &FileJudge::default()))
 }
 
 fn plan_of(command: &str, context: &ShellContext, effects: Vec<Effect>) -> Plan {

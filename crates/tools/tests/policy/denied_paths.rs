@@ -1,10 +1,10 @@
 //! What a rule about paths makes of command lines: those that may touch such a path ask, others do not.
 
-use charla_core::policy::Decision;
+use charla_core::policy::{Decision, RuleBook, RuleFile, Scope, Tier, Wall};
 use charla_proto::ApprovalMode;
 use charla_tools::shell;
 
-use super::{place, user_rules};
+use super::{place, scope, user_rules};
 
 fn decision(pattern: &str, line: &str, mode: ApprovalMode) -> Decision {
     let rule = format!("[[rule]]\ntool = \"*\"\npath = \"{pattern}\"\ndecision = \"deny\"\n");
@@ -164,13 +164,35 @@ fn lines_that_may_touch_such_a_path_ask_and_those_that_do_are_denied() {
     }
 }
 
-/// The verdict where every command is allowed and this is denied.
+/// The verdict where every command is allowed and this is denied, and no mount namespace keeps it.
 fn allowed_but(pattern: &str, line: &str) -> Decision {
+    allowed_behind(Wall { reading: true, editing: false }, pattern, line)
+}
+
+fn allowed_behind(wall: Wall, pattern: &str, line: &str) -> Decision {
     let rules = format!(
         "[[rule]]\ntool = \"run_shell_command\"\ndecision = \"allow\"\n\
          [[rule]]\ntool = \"*\"\npath = \"{pattern}\"\ndecision = \"deny\"\n"
     );
-    Decision::from(&user_rules(&rules).explain(&shell::plan(line, &place()), ApprovalMode::Default).verdict)
+    let file = RuleFile { tier: Tier::User, name: "rules.toml".into(), text: rules };
+    let book = RuleBook::new(Scope { wall, ..scope() }, &[file]).unwrap();
+    Decision::from(&book.explain(&shell::plan(line, &place()), ApprovalMode::Default).verdict)
+}
+
+/// Where the kernel keeps it from every program, those need no question that are not understood.
+#[test]
+fn what_the_kernel_holds_is_not_asked_about() {
+    for line in ["python3 leak.py -o x", "make", "./leak", "gcc -o x a.c"] {
+        for held in ["secrets/**", "src/vault.txt", "/elsewhere/key.txt"] {
+            assert_eq!(allowed_behind(Wall::WHOLE, held, line), Decision::Allow, "{held}: {line}");
+            assert_eq!(allowed_but(held, line), Decision::Ask, "{held}: {line}");
+        }
+        // Where others fill folders, and where it is not known how much there is, nobody looks.
+        for other in ["**/private/**", "*.key", "/elsewhere/**"] {
+            assert_eq!(allowed_behind(Wall::WHOLE, other, line), Decision::Ask, "{other}: {line}");
+        }
+    }
+    assert_eq!(allowed_behind(Wall::WHOLE, "secrets/**", "cat secrets/a"), Decision::Deny);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! What the reader says a line would do.
 
-use charla_proto::{Effect, WordKind};
+use charla_proto::{Effect, FileJudge, WordKind};
 use charla_tools::shell;
 
 use super::place;
@@ -128,7 +128,8 @@ fn links_and_nested_repositories_are_found_on_the_disk() {
     let on_disk = |line: &str| {
         let place = shell::ShellContext { cwd: root.clone(), home: None };
         let before = shell::effects(line, &place).len();
-        shell::effects_on_disk(line, &place, std::slice::from_ref(&root)).split_off(before)
+        shell::effects_on_disk(line, &place, std::slice::from_ref(&root), &FileJudge::default())
+            .split_off(before)
     };
     assert_eq!(on_disk("cat plain src/missing"), []);
     assert_eq!(on_disk("cat out/hosts"), [Effect::Read { path: "/etc/hosts".into() }]);

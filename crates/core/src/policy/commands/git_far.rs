@@ -2,6 +2,8 @@
 
 use charla_proto::Word;
 
+use super::base_name;
+use super::git::subcommand_at;
 use super::options::{Doubt, sort};
 use super::table::Options;
 
@@ -122,6 +124,32 @@ pub(in crate::policy) fn is_plainly_far(words: &[Word]) -> bool {
     let options = Options::Only { letters: plain.letters, long: plain.long };
     let Ok(sorted) = sort(rest, options, plain.valued, Doubt::Option) else { return false };
     sorted.operands.first().is_none_or(|remote| is_far(&remote.text))
+}
+
+/// Commands that settle which address git talks to: who names them means that.
+const CHOOSING: [&str; 3] = ["clone", "remote", "submodule"];
+
+/// Why git talks to an address, or is told one, that is not among the first `named` words, which a rule names: which machines a repository
+/// knows is a person's to say.
+pub(in crate::policy) fn unnamed_address(words: &[Word], named: usize) -> Option<String> {
+    let at = subcommand_at(words).filter(|_| base_name(words) == Some("git"))?;
+    let name = words.get(at)?.known()?;
+    if !PLAIN.iter().any(|plain| plain.name == name) && !CHOOSING.contains(&name) {
+        return None;
+    }
+    if CHOOSING.contains(&name) && named > at {
+        return None;
+    }
+    let rest = words.iter().enumerate().skip(at + 1).filter_map(|(at, word)| Some((at, word.known()?)));
+    let first = rest.clone().find(|(_, text)| !text.starts_with('-')).map(|(at, _)| at);
+    let is_address = |(at, text): &(usize, &str)| {
+        let value = text.split_once('=').filter(|_| text.starts_with('-')).map_or(*text, |(_, value)| value);
+        let by_host = |(host, path): (&str, &str)| is_name(host) && !host.is_empty() && !path.is_empty();
+        let said = if Some(*at) == first || CHOOSING.contains(&name) { value.split_once(':') } else { None };
+        value.contains("://") || is_far(value) && value != "origin" || said.is_some_and(by_host)
+    };
+    let (_, address) = rest.clone().filter(|(at, _)| *at >= named).find(is_address)?;
+    Some(format!("{address} is an address that no rule names, and no remote that the repository knows"))
 }
 
 /// True for what is no path: a name that is none of the remotes' would be taken for a folder.

@@ -3,6 +3,7 @@
 use charla_proto::Word;
 
 use super::git::{options_of, subcommand_at};
+use super::git_table::{LISTING, REVEALING};
 
 /// What a git command shows.
 #[derive(Clone, Copy, Debug)]
@@ -15,43 +16,8 @@ pub(in crate::policy) enum GitShows<'a> {
     Unknown { subcommand: usize },
 }
 
-/// Options with which a command that only lists shows contents, or answers by them.
-const SHOWING: [&str; 19] = [
-    "-p",
-    "-u",
-    "-U",
-    "-S",
-    "-G",
-    "-c",
-    "-m",
-    "--patch",
-    "--unified",
-    "--word-diff",
-    "--word-diff-regex",
-    "--color-words",
-    "--color-moved",
-    "--function-context",
-    "--patch-with-stat",
-    "--patch-with-raw",
-    "--cc",
-    "--check",
-    "--inter-hunk-context",
-];
-
-/// Options with which a command that shows contents only lists.
-const LISTING: [&str; 11] = [
-    "--stat",
-    "--shortstat",
-    "--numstat",
-    "--name-only",
-    "--name-status",
-    "--summary",
-    "--no-patch",
-    "--raw",
-    "--quiet",
-    "--dirstat",
-    "--compact-summary",
-];
+/// The same as [`REVEALING`], by a letter.
+const REVEALING_LETTERS: [&str; 7] = ["-p", "-u", "-U", "-S", "-G", "-c", "-m"];
 
 /// What git with these words shows; an option that nobody has looked at may show anything.
 pub(in crate::policy) fn git_shows(words: &[Word]) -> GitShows<'_> {
@@ -83,16 +49,18 @@ pub(in crate::policy) fn git_shows(words: &[Word]) -> GitShows<'_> {
             _ => GitShows::Unknown { subcommand: at },
         };
     };
-    let has = |options: &[&str]| given.iter().any(|given| options.contains(&given.as_str()));
+    let has = |options: &[&str]| {
+        let is = |given: &String| options.iter().any(|option| option.trim_end_matches('=') == given);
+        given.iter().any(is)
+    };
+    let reveals = || has(REVEALING) || has(&REVEALING_LETTERS);
     match name {
         "grep" | "blame" => contents,
         "cat-file" => listed(!has(&["-t", "-s", "-e"])),
-        "show" | "diff" => listed(has(&SHOWING) || !(has(&LISTING) || has(&["-s"]))),
+        "show" | "diff" => listed(reveals() || !(has(LISTING) || has(&["-s"]))),
         "status" => listed(has(&["-v", "--verbose"])),
         "for-each-ref" | "branch" | "tag" => listed(rest.iter().any(|word| word.text.contains("raw"))),
-        "log" | "shortlog" | "whatchanged" | "diff-tree" | "diff-index" | "diff-files" => {
-            listed(has(&SHOWING))
-        }
+        "log" | "shortlog" | "whatchanged" | "diff-tree" | "diff-index" | "diff-files" => listed(reveals()),
         _ => GitShows::Names,
     }
 }

@@ -30,7 +30,7 @@ use super::Scope;
 use super::paths::is_free;
 pub(super) use git::{is_no_index, shown_by_attributes, sought_by_grep, subcommand_at};
 pub(super) use git_commands::{Lost, lost, may_run_any};
-pub(super) use git_far::is_plainly_far;
+pub(super) use git_far::{is_plainly_far, unnamed_address};
 pub(super) use git_shows::{GitShows, git_shows, shows_kept};
 pub(super) use given::{Arguments, Named};
 pub(super) use interpreters::{hides_script, reads_input, runs_file};

@@ -42,7 +42,7 @@ pub(super) struct Writes {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Program {
     pub names: &'static [&'static str],
-    /// Options with a value that is not written, those that run or send it among them.
+    /// Options with a value that is neither written nor sent, those that run it among them.
     pub valued: Named,
     /// Nothing where it is not known to write what words name; then options such as `-o` say it.
     pub writes: Option<Writes>,
@@ -88,8 +88,8 @@ impl Program {
     }
 
     /// The options that have a value.
-    pub(super) fn with_values(&self) -> [Named; 2] {
-        [self.valued, self.writes.map(|writes| writes.targets).unwrap_or_default()]
+    pub(super) fn with_values(&self) -> [Named; 3] {
+        [self.valued, self.writes.map(|writes| writes.targets).unwrap_or_default(), self.sends]
     }
 
     const fn running(self, runs: Named) -> Program {
@@ -240,26 +240,7 @@ const PROGRAMS: &[Program] = &[
     .running(Named::new("", &["--compress-program"])),
     Program::new(
         &["curl"],
-        Named::new(
-            "AbCdeEFHKmPQrtTuUwxXyYz",
-            &[
-                "--request",
-                "--header",
-                "--user",
-                "--user-agent",
-                "--url",
-                "--data",
-                "--data-ascii",
-                "--data-binary",
-                "--data-raw",
-                "--data-urlencode",
-                "--form",
-                "--form-string",
-                "--json",
-                "--config",
-                "--upload-file",
-            ],
-        ),
+        Named::new("AbCeEHmPQrtuUwxXyYz", &["--request", "--header", "--user", "--user-agent", "--url"]),
     )
     .transforming(
         Files::Fetched,
@@ -297,10 +278,7 @@ const PROGRAMS: &[Program] = &[
     )),
     Program::new(
         &["wget"],
-        Named::new(
-            "eBitTwQlARDIXU",
-            &["--header", "--user-agent", "--user", "--password", "--execute", "--post-data"],
-        ),
+        Named::new("eBitTwQlARDIXU", &["--header", "--user-agent", "--user", "--password", "--execute"]),
     )
     .transforming(
         Files::Fetched,

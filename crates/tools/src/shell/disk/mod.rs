@@ -11,7 +11,7 @@ mod toolchain;
 use std::path::{Path, PathBuf};
 
 use charla_proto::text::join_path;
-use charla_proto::{Effect, Word, WordKind, looks_secret};
+use charla_proto::{Effect, FileJudge, Word, WordKind, looks_secret};
 
 use links::{entries, matches, walk};
 
@@ -56,8 +56,8 @@ const WRITERS: [&str; 22] = [
 /// `effects` with what the disk knows about them: a path that is reached through a link is listed under its
 /// real name too, patterns are tried on the names that are there, and what a folder's settings decide is
 /// unclear. Reads the file system, and changes nothing.
-pub(super) fn look(effects: Vec<Effect>, roots: &[PathBuf]) -> Vec<Effect> {
-    let mut disk = Disk::new(roots);
+pub(super) fn look(effects: Vec<Effect>, roots: &[PathBuf], files: &FileJudge) -> Vec<Effect> {
+    let mut disk = Disk::new(roots, files);
     for effect in &effects {
         match effect {
             Effect::Read { path } => {
@@ -94,16 +94,18 @@ fn edits_in_place(operands: &[Word]) -> bool {
 }
 
 /// The disk as seen from a workspace.
-struct Disk {
+struct Disk<'a> {
     /// The folders of the workspace, by the name they are known by and by their real one.
     roots: Vec<(PathBuf, PathBuf)>,
+    /// Knows second names of files.
+    files: &'a FileJudge,
     found: Vec<Effect>,
 }
 
-impl Disk {
-    fn new(roots: &[PathBuf]) -> Disk {
+impl<'a> Disk<'a> {
+    fn new(roots: &[PathBuf], files: &'a FileJudge) -> Self {
         let real = |root: &PathBuf| Some((root.clone(), root.canonicalize().ok()?));
-        Disk { roots: roots.iter().filter_map(real).collect(), found: Vec::new() }
+        Disk { roots: roots.iter().filter_map(real).collect(), files, found: Vec::new() }
     }
 
     /// The real path of `path` as seen from `cwd`. A root that is itself reached through a link keeps the name
@@ -126,7 +128,9 @@ impl Disk {
     }
 
     fn read(&mut self, cwd: &Path, path: &Path) {
-        self.found.extend(self.elsewhere(cwd, path).map(|path| Effect::Read { path }));
+        let names =
+            self.elsewhere(cwd, path).into_iter().chain(self.files.first_name(&walk(&walk(cwd).join(path))));
+        self.found.extend(names.map(|path| Effect::Read { path }));
     }
 
     fn write(&mut self, cwd: &Path, path: &Path) {
