@@ -18,7 +18,7 @@ use crate::failure::Failure;
 use crate::helper;
 use crate::hint::Hint;
 use crate::own_programs;
-use crate::private_file;
+use crate::private_file::{self, Turn};
 use crate::settings::KeySource;
 
 /// How long a key command may take.
@@ -156,6 +156,7 @@ impl KeyRing {
 
     /// Keeps a key.
     pub fn set(&self, provider: &str, key: &SecretString) -> Result<(), Failure> {
+        let _turn = self.turn()?;
         let mut keys = self.read()?;
         keys.insert(provider.to_owned(), key.expose_secret().to_owned());
         self.write(&keys)
@@ -163,12 +164,18 @@ impl KeyRing {
 
     /// Forgets a key; false when there was none.
     pub fn remove(&self, provider: &str) -> Result<bool, Failure> {
+        let _turn = self.turn()?;
         let mut keys = self.read()?;
         let known = keys.remove(provider).is_some();
         if known {
             self.write(&keys)?;
         }
         Ok(known)
+    }
+
+    fn turn(&self) -> Result<Turn, Failure> {
+        private_file::own_turn(&self.path)
+            .map_err(|error| Failure::system(format!("cannot change {}: {error}", self.path.display())))
     }
 
     fn write(&self, keys: &BTreeMap<String, String>) -> Result<(), Failure> {

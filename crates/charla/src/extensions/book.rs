@@ -7,7 +7,7 @@ use std::path::PathBuf;
 use serde::{Deserialize, Serialize};
 
 use crate::failure::Failure;
-use crate::private_file;
+use crate::private_file::{self, Turn};
 
 /// Where an extension came from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -63,6 +63,12 @@ impl Book {
             Err(error) if error.kind() == std::io::ErrorKind::NotADirectory => Ok(BTreeMap::new()),
             Err(error) => Err(failed(error.to_string())),
         }
+    }
+
+    /// A turn at changing it: from reading it to writing it, nobody else does.
+    pub(super) fn turn(&self) -> Result<Turn, Failure> {
+        private_file::own_turn(&self.path)
+            .map_err(|error| Failure::system(format!("cannot change {}: {error}", self.path.display())))
     }
 
     pub(super) fn write(&self, entries: &BTreeMap<String, Entry>) -> Result<(), Failure> {

@@ -100,6 +100,7 @@ impl Extensions<'_> {
         let failed = |error: std::io::Error| {
             Failure::system(format!("cannot write in {}: {error}", self.folder.display()))
         };
+        let _turn = self.book().turn()?;
         let mut entries = self.book().read()?;
         let enabled = entries.get(&manifest.name).is_none_or(|entry| entry.enabled);
         let folder = self.folder.join(&manifest.name);

@@ -92,6 +92,7 @@ impl<'a> Extensions<'a> {
 
     /// Uses one from now on, or no longer.
     pub fn enable(&self, name: &str, enabled: bool) -> Result<(), Failure> {
+        let _turn = self.book().turn()?;
         let mut entries = self.book().read()?;
         entries.get_mut(name).ok_or_else(|| unknown(name))?.enabled = enabled;
         self.book().write(&entries)
@@ -99,6 +100,7 @@ impl<'a> Extensions<'a> {
 
     /// Removes one with its folder.
     pub fn uninstall(&self, name: &str) -> Result<(), Failure> {
+        let _turn = self.book().turn()?;
         let mut entries = self.book().read()?;
         entries.remove(name).ok_or_else(|| unknown(name))?;
         self.book().write(&entries)?;

@@ -25,6 +25,7 @@ impl SavedRules {
 
     /// Adds rules to its end.
     pub fn append(&self, rules: &str) -> io::Result<()> {
+        let _turn = private_file::own_turn(&self.path)?;
         let mut text = match std::fs::read_to_string(&self.path) {
             Ok(text) => text,
             Err(error) if error.kind() == io::ErrorKind::NotFound => String::new(),

@@ -10,7 +10,7 @@ use crate::clock::now;
 use crate::environment::Environment;
 use crate::failure::Failure;
 use crate::hint::Hint;
-use crate::private_file;
+use crate::private_file::{self, Turn};
 
 /// The trusted workspaces of a user.
 #[derive(Clone, Debug)]
@@ -49,6 +49,7 @@ impl TrustBook {
 
     /// Trusts this content in this folder.
     pub fn trust(&self, folder: &Path, sha256: String) -> Result<(), Failure> {
+        let _turn = self.turn()?;
         let mut entries = self.read()?;
         entries.workspaces.insert(name(folder), Entry { sha256, at: now() });
         self.write(&entries)
@@ -56,6 +57,7 @@ impl TrustBook {
 
     /// Trusts nothing in this folder; false when nothing was trusted.
     pub fn revoke(&self, folder: &Path) -> Result<bool, Failure> {
+        let _turn = self.turn()?;
         let mut entries = self.read()?;
         let known = entries.workspaces.remove(&name(folder)).is_some();
         if known {
@@ -77,6 +79,12 @@ impl TrustBook {
         serde_json::from_str(&text).map_err(|error| {
             Failure::config(format!("{}: {error}", self.path.display())).with_hint(Hint::TrustAgain)
         })
+    }
+
+    /// A turn at changing it, so that nothing that is revoked comes back with what another process trusts.
+    fn turn(&self) -> Result<Turn, Failure> {
+        private_file::own_turn(&self.path)
+            .map_err(|error| Failure::system(format!("cannot change {}: {error}", self.path.display())))
     }
 
     fn write(&self, entries: &Entries) -> Result<(), Failure> {

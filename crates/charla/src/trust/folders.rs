@@ -42,11 +42,12 @@ impl TrustedFolders {
 
     /// Writes down that the folder is trusted: by its real path, so that a link that leads elsewhere later is a stranger.
     pub fn trust(&self, folder: &Path) -> Result<(), Failure> {
+        let cannot = |error| Failure::system(format!("cannot write {}: {error}", self.path.display()));
+        let _turn = private_file::own_turn(&self.path).map_err(cannot)?;
         let mut rules = self.read()?;
         rules.insert(real(folder)?.to_string_lossy().into_owned(), TRUSTED.into());
         let text = format!("{:#}\n", Value::Object(rules));
-        private_file::write(&self.path, &text)
-            .map_err(|error| Failure::system(format!("cannot write {}: {error}", self.path.display())))
+        private_file::write(&self.path, &text).map_err(cannot)
     }
 
     fn read(&self) -> Result<Map<String, Value>, Failure> {

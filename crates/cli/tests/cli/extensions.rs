@@ -308,6 +308,24 @@ fn an_update_asks_again_when_it_brings_something_else() {
 }
 
 #[test]
+fn extensions_that_are_installed_at_once_are_all_there() {
+    let place = Place::new();
+    let install = |n: usize| {
+        let folder = place.path().join(format!("e{n}"));
+        std::fs::create_dir_all(&folder).unwrap();
+        let manifest = json!({"name": format!("e{n}"), "version": "1"});
+        std::fs::write(folder.join("gemini-extension.json"), manifest.to_string()).unwrap();
+        place.spawn(&["extensions", "install", "--consent", folder.to_str().unwrap()])
+    };
+    let children: Vec<_> = (0..6).map(install).collect();
+    for mut child in children {
+        assert!(child.wait().unwrap().success());
+    }
+    let listed = place.run(&["extensions", "list"]).out;
+    assert!((0..6).all(|n| listed.contains(&format!("e{n} (v1) - enabled"))), "{listed}");
+}
+
+#[test]
 fn an_entry_that_leads_elsewhere_is_taken_out_and_nothing_is_removed() {
     let place = Place::new();
     let precious = place.home().join("precious/kept");

@@ -337,6 +337,25 @@ fn servers_are_added_listed_tested_and_removed() {
 }
 
 #[test]
+fn servers_that_are_added_at_once_are_all_there() {
+    let place = Place::new();
+    for scope in ["user", "project"] {
+        std::fs::create_dir_all(place.work().join(".charla")).unwrap();
+        let add = |n: usize| place.spawn(&["mcp", "add", "-s", scope, &format!("{scope}{n}"), "true"]);
+        let children: Vec<_> = (0..10).map(add).collect();
+        for mut child in children {
+            assert!(child.wait().unwrap().success());
+        }
+    }
+    let of_user = std::fs::read_to_string(place.home().join("settings.json")).unwrap();
+    let of_project = place.read(".charla/settings.json").unwrap();
+    for n in 0..10 {
+        assert!(of_user.contains(&format!("\"user{n}\"")), "{of_user}");
+        assert!(of_project.contains(&format!("\"project{n}\"")), "{of_project}");
+    }
+}
+
+#[test]
 fn an_entry_that_names_no_server_is_told_and_the_others_go_on() {
     let place = Place::new();
     let servers = json!({"mcpServers": {"s": entry(&place, "plain"), "odd": {"args": ["x"]}, "unset": {"command": "x", "env": {"A": "$NONE"}}}});
