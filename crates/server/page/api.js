@@ -107,6 +107,11 @@ export class Events {
     // A stream does not say why it ended: a session that is gone, or a sign-in that has ended, is told by a plain request.
     try {
       await get(this.session ? at(this.session) : "/me");
+      if (this.session && this.seen && !(await get(at(this.session, `/records?after=${this.seen - 1}`))).records.length) {
+        // What was seen is not there any more, such as after a restore: it is read anew.
+        this.seen = 0;
+        this.handlers.anew?.();
+      }
     } catch (problem) {
       if (problem.status === 404) {
         this.stop();

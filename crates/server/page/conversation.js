@@ -103,7 +103,7 @@ export class Conversation {
 
   running() {
     if (!this.stream) {
-      this.stream = new Streaming();
+      this.stream = new Streaming(this.acts.isPlain(this.model));
       this.log.insertBefore(this.stream.node, [...this.queued.values()][0] ?? null);
     }
     return this.stream;
@@ -167,7 +167,7 @@ export class Conversation {
     if (thoughts || words.trim()) {
       const nodes = [];
       if (thoughts) nodes.push(thinking(thoughts));
-      if (words.trim()) nodes.push(element("div", { class: "markdown" }, ...markdown(words)));
+      if (words.trim()) nodes.push(answer(words, this.acts.isPlain(this.model)));
       this.add(record.seq, element("article", { class: "message model" }, ...nodes));
     }
     for (const part of record.content.parts) {
@@ -316,11 +316,12 @@ const files = (record) => record.files.map((file) => file.path.split("/").at(-1)
 
 /** What the running step has shown so far; drawn at most once a frame. */
 class Streaming {
-  constructor() {
+  constructor(isPlain) {
+    this.isPlain = isPlain;
     this.texts = { text: "", thoughts: "" };
     this.thinking = thinking("");
     this.thinking.hidden = true;
-    this.body = element("div", { class: "markdown" });
+    this.body = answer("", isPlain);
     this.node = element("article", { class: "message model streaming", "aria-busy": "true" }, this.thinking, this.body);
   }
 
@@ -333,7 +334,7 @@ class Streaming {
     this.frame = null;
     this.thinking.hidden = !this.texts.thoughts;
     this.thinking.lastChild.textContent = this.texts.thoughts;
-    this.body.replaceChildren(...markdown(this.texts.text));
+    this.body.replaceChildren(...written(this.texts.text, this.isPlain));
   }
 
   end() {
@@ -341,6 +342,10 @@ class Streaming {
     this.node.remove();
   }
 }
+
+/** What a model says: Markdown, or, of one that hands on what tools return, every character as it is. */
+const answer = (text, isPlain) => element("div", { class: isPlain ? "words" : "markdown" }, ...written(text, isPlain));
+const written = (text, isPlain) => (isPlain ? [text] : markdown(text));
 
 function thinking(text) {
   return element("details", { class: "thoughts" }, element("summary", {}, "Thoughts"), element("div", {}, text));

@@ -20,6 +20,7 @@ const conversation = new Conversation(byId("log"), {
   fork: (prompt) => attempt(async () => fork(await before(prompt))),
   changed: () => drawSession(),
   me: () => state.me?.name,
+  isPlain: (model) => model === state.me?.plain_model,
   output: (call) => wholeOutput(state.session, call),
   // What cannot be told, of a session that is left meanwhile, say, leaves the names of the files.
   changes: (turn) => get(at(state.session, `/changes/${turn}`)).catch(() => undefined),
@@ -59,6 +60,7 @@ function open(session) {
       state.overview = overview;
       if (state.found) search();
       drawOverview();
+      lookAtWindow();
     },
     record: (record) => {
       conversation.record(record);
@@ -70,6 +72,7 @@ function open(session) {
       follow();
     },
     broken: (why) => trouble(why),
+    anew: () => conversation.clear(),
     database: ({ up }) => trouble(up ? "" : "The database cannot be reached. Everything waits for it, nothing is lost."),
     open: () => {
       document.body.classList.remove("lost");
@@ -255,9 +258,9 @@ function drawRights(shared) {
   byId("prompt").placeholder = shared ? `${shared.owner} shares this with you: ${may}` : "Ask something …";
 }
 
-/** How much the session's model can read; told once for each session and model. */
+/** How much the session's model can read; told once for each session and model, and again where somebody else has it: who runs it knows. */
 async function lookAtWindow() {
-  const about = `${state.session} ${conversation.model}`;
+  const about = `${state.session} ${conversation.model} ${entry()?.state}`;
   if (!state.session || state.windowOf === about || !conversation.usage) return;
   state.windowOf = about;
   state.window = undefined;

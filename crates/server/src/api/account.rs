@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use axum::response::{IntoResponse, Response};
+use charla::engine;
 use http::{HeaderValue, StatusCode, header};
 use serde::Deserialize;
 use serde_json::json;
@@ -110,6 +111,8 @@ fn told(call: &Call, name: &str) -> Result<serde_json::Value, Problem> {
         "role": role,
         "workspace": user.hub.charla().environment().directory,
         "version": env!("CARGO_PKG_VERSION"),
+        // It hands on what tools return, to the letter: its answers are no Markdown.
+        "plain_model": format!("{}/{}", engine::PROVIDER, engine::WEIGHTS_NAME),
     });
     if let Some(account) = book.accounts.get(name) {
         let spent = account.spent.on(now());

@@ -297,6 +297,16 @@ def a_session_is_kept_and_handed_over(page, link, _):
     expect(page.locator("#take")).to_be_hidden()
     expect(page.locator("#badge")).to_be_hidden()
     expect(page.locator("#trouble")).to_be_hidden()
+    # Who runs it knows how much its model can read.
+    expect(page.locator("#figures meter")).to_be_visible()
+
+
+def an_answer_is_shown_to_the_letter(page, link, _):
+    sign_in(page, link)
+    page.locator("#sessions a").click()
+    said = page.locator("#log .message.model .words")
+    expect(said).to_have_text("see __init__.py and *this*")
+    expect(page.locator("#log .message.model .markdown")).to_have_count(0)
 
 
 def an_address_leads_nowhere_else(page, link, _):

@@ -191,7 +191,8 @@ fn a_session_that_a_terminal_has_open_is_asked_for_and_goes_on_here_once_it_is_l
 #[test]
 fn what_is_said_at_a_terminal_to_who_asks_for_its_session_is_told_on_the_page() {
     let server = server(Script::new(["Hello."]));
-    let place = place(&server).settings(r#"{"model": {"name": "openai/gpt-test"}}"#);
+    // A model whose window is known.
+    let place = place(&server).settings(r#"{"model": {"name": "openai/gpt-4.1"}}"#);
     let mut terminal = Terminal::start(&place, &["--screen-reader"]);
     terminal.wait_for("> ");
     terminal.type_in("hi\n");
@@ -204,6 +205,29 @@ fn what_is_said_at_a_terminal_to_who_asks_for_its_session_is_told_on_the_page() 
     });
     let (code, shown) = terminal.finish();
     assert_eq!(code, Some(0), "{shown}");
+}
+
+#[test]
+fn what_the_built_in_model_hands_on_is_shown_to_the_letter() {
+    let server = server(Script::new(["see __init__.py and *this*"]));
+    let place = place(&server).settings(r#"{"model": {"name": "openai/gpt-test"}}"#);
+    let served = Served::start(&place);
+    let session = served.begin("go");
+    served.events(&session, 0).until("turn_ended");
+    let address = served.kill();
+    let path = place.home().join(format!("sessions/{session}.jsonl"));
+    let journal = std::fs::read_to_string(&path).unwrap();
+    let built_in = |line: &str| {
+        let mut record: serde_json::Value = serde_json::from_str(line).unwrap();
+        if record["kind"] == "model_content" {
+            let origin = &mut record["content"]["origin"];
+            (origin["provider"], origin["model"]) = (json!("local"), json!("smollm2-135m"));
+        }
+        format!("{record}\n")
+    };
+    std::fs::write(&path, journal.lines().map(built_in).collect::<String>()).unwrap();
+    let mut served = Served::at(&place, &address);
+    drive("an_answer_is_shown_to_the_letter", &place, &mut served);
 }
 
 #[test]
