@@ -20,6 +20,7 @@ use serde_json::json;
 use crate::address::ServerAddress;
 use crate::error::{ClientError, Problem};
 use crate::events::EventStream;
+use crate::source::RemoteSessions;
 
 /// How long an answer may take that only needs looking up.
 const SOON: Duration = Duration::from_secs(30);
@@ -54,10 +55,11 @@ pub(crate) struct Created {
     pub(crate) notices: Vec<String>,
 }
 
+/// Records, and whether there are more.
 #[derive(Deserialize)]
-struct Page {
-    records: Vec<Record>,
-    more: bool,
+pub(crate) struct Page {
+    pub(crate) records: Vec<Record>,
+    pub(crate) more: bool,
 }
 
 /// A server, and the right to use it. Cloning shares its connections.
@@ -127,11 +129,16 @@ impl Client {
         self.get(&session_path(id, "/snapshot")).await
     }
 
+    /// Some records of a session after number `after`, and whether there are more.
+    pub(crate) async fn page(&self, id: &str, after: u64) -> Result<Page, ClientError> {
+        self.get(&session_path(id, &format!("/records?after={after}"))).await
+    }
+
     /// Every record of a session after number `after`.
     pub async fn records(&self, id: &str, after: u64) -> Result<Vec<Record>, ClientError> {
         let (mut all, mut after) = (Vec::new(), after);
         loop {
-            let page: Page = self.get(&session_path(id, &format!("/records?after={after}"))).await?;
+            let page = self.page(id, after).await?;
             after = page.records.last().map_or(after, |record| record.seq);
             all.extend(page.records);
             if !page.more {
@@ -175,6 +182,14 @@ impl Client {
             count => Err(Failure::input(format!("`{id}` is the beginning of {count} questions"))
                 .with_hint("give more of the id")),
         }
+    }
+
+    /// The whole id of a question that waits no longer, by the beginning of its session's id and its number (`01a1:4`); what was typed
+    /// where that means no session.
+    pub async fn answered_approval(&self, id: &str) -> String {
+        let Some((session, number)) = id.split_once(':') else { return id.to_owned() };
+        let found = RemoteSessions::new(self.clone()).find(session).await;
+        found.map_or_else(|_| id.to_owned(), |session| format!("{session}:{number}"))
     }
 
     /// Answers a question. The first answer counts.

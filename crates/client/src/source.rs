@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use charla::session::{LATEST, latest_answered};
 use charla::settings::Settings;
 use charla::{Begin, Failure, Notices, OpenRequest, OpenedSession, SessionSource};
 use charla_core::session::SessionHandle;
@@ -10,6 +11,7 @@ use charla_proto::{BoxFuture, Phase};
 use crate::api::{Client, Created};
 use crate::error::ClientError;
 use crate::follow::Remote;
+use crate::store::RemoteStore;
 
 /// Opens sessions of a server.
 #[derive(Clone, Debug)]
@@ -31,11 +33,9 @@ impl RemoteSessions {
             Err(error) => return Err(error.into()),
         }
         let sessions = self.client.sessions().await?;
-        if which == "latest" {
-            let latest = sessions.iter().find(|session| session.has_turns);
-            return latest
-                .map(|session| session.session.clone())
-                .ok_or_else(|| Failure::input("the server has no session"));
+        if which == LATEST {
+            let latest = latest_answered(sessions.iter(), &RemoteStore::new(self.client.clone())).await;
+            return latest.map(|(id, _)| id).ok_or_else(|| Failure::input("the server has no session"));
         }
         let mut found = sessions.iter().filter(|session| session.session.starts_with(which));
         match (found.next(), found.next()) {

@@ -68,14 +68,19 @@ impl SessionStore for RemoteStore {
     }
 
     fn read_after(&self, session: &str, after: u64) -> RecordStream {
-        let (client, session) = (self.client.clone(), session.to_owned());
-        let read = async move {
-            match client.records(&session, after).await {
-                Ok(records) => stream::iter(records.into_iter().map(Ok).collect::<Vec<_>>()),
-                Err(error) => stream::iter(vec![Err(failed(&session)(error))]),
-            }
-        };
-        Box::pin(stream::once(read).flatten())
+        let reading = (self.client.clone(), session.to_owned(), Some(after));
+        // Whoever stops early has asked for little more than they took.
+        let pages = stream::unfold(reading, |(client, session, after)| async move {
+            let (records, next) = match client.page(&session, after?).await {
+                Ok(page) => {
+                    let next = page.records.last().filter(|_| page.more).map(|last| last.seq);
+                    (page.records.into_iter().map(Ok).collect(), next)
+                }
+                Err(error) => (vec![Err(failed(&session)(error))], None),
+            };
+            Some((stream::iter(records), (client, session, next)))
+        });
+        Box::pin(pages.flatten())
     }
 
     fn delete<'a>(&'a self, session: &'a str) -> BoxFuture<'a, Result<(), JournalError>> {

@@ -128,11 +128,15 @@ fn schemas() -> Value {
     let folder = json!({ "type": ["string", "null"], "pattern": "^/", "description": "The whole path of a folder; the server's own when left out" });
     let object = |about: &str| json!({ "type": "object", "description": about });
     let mut schemas = json!({
-        "Account": { "type": "object", "required": ["name", "role"], "properties": { "name": text, "role": { "enum": ["viewer", "member", "admin"] }, "workspace": text, "version": text } },
+        "Account": { "type": "object", "required": ["name", "role"], "properties": { "name": text, "role": { "enum": ["viewer", "member", "admin"] }, "workspace": text, "version": text, "plain_model": { "type": "string", "description": "The model whose answers are no Markdown" } } },
         "Approvals": list("approvals"),
         "CreatedSession": { "type": "object", "required": ["session", "model"], "properties": { "session": text, "model": text, "notices": { "type": "array", "items": text }, "reply": { "type": ["object", "null"] } } },
         "Document": object("An OpenAPI document"),
-        "Events": { "type": "string", "description": "Events `record` (with its number as id), `turn`, `missed`, `broken`, `overview` and `heartbeat`" },
+        "Events": { "type": "object", "required": ["event", "data"], "description": "One of the events as which it comes", "properties": {
+            "event": { "enum": ["record", "turn", "missed", "broken", "database", "overview", "heartbeat"] },
+            "id": { "type": "string", "description": "A record's number" },
+            "data": { "type": "string", "contentMediaType": "application/json" },
+        } },
         "Explain": { "type": "object", "required": ["command"], "additionalProperties": false, "properties": { "command": text, "mode": { "enum": ["default", "auto_edit", "plan", "yolo"] }, "workspace": folder } },
         "Fork": { "type": "object", "additionalProperties": false, "properties": { "at": { "type": ["integer", "null"], "minimum": 0, "description": "The message that becomes its last, 0 for none" } } },
         "Health": { "type": "object", "required": ["status"], "properties": { "status": text } },

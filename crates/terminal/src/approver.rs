@@ -15,7 +15,7 @@ use charla_core::CancellationToken;
 use charla_core::session::{Attached, SessionHandle, Subscription};
 use charla_proto::text::one_line;
 use charla_proto::{
-    Confirmation, ConfirmationDetail, Fact, OpenCall, Outcome, Question, Refusal, SessionEvent,
+    Confirmation, ConfirmationDetail, Fact, OpenCall, Outcome, Question, Refusal, SessionEvent, TurnEvent,
 };
 use futures_util::future::poll_immediate;
 use tokio::sync::mpsc;
@@ -245,7 +245,12 @@ impl Asker {
                     }
                 },
                 event = self.events.recv() => {
-                    self.hear(&event?);
+                    let event = event?;
+                    if let SessionEvent::Turn(TurnEvent::HandOverAsked { by }) = &event {
+                        // What can be said to that is told once the question is closed.
+                        self.printer.card(&format!("\n({by} asks to go on with this session elsewhere)\n? "));
+                    }
+                    self.hear(&event);
                     if self.answered.contains_key(approval) {
                         return None;
                     }

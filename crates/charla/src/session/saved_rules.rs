@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 use crate::environment::Environment;
 use crate::private_file;
 
+/// How large the file becomes: it is read at the beginning of every session.
+const LARGEST: usize = 1024 * 1024;
+
 /// The file of a user's saved rules.
 #[derive(Clone, Debug)]
 pub struct SavedRules {
@@ -36,6 +39,10 @@ impl SavedRules {
         }
         text.push_str(rules.trim_end());
         text.push('\n');
+        if text.len() > LARGEST {
+            let why = "it would have more than a megabyte; take rules out of it that are not needed any more";
+            return Err(io::Error::new(io::ErrorKind::FileTooLarge, why));
+        }
         private_file::write(&self.path, &text)
     }
 }
@@ -55,5 +62,8 @@ mod tests {
         saved.append("[[rule]]\na = 2\n").unwrap();
         assert_eq!(std::fs::read_to_string(saved.path()).unwrap(), "[[rule]]\na = 1\n\n[[rule]]\na = 2\n");
         assert_eq!(std::fs::metadata(saved.path()).unwrap().permissions().mode() & 0o777, 0o600);
+        let refused = saved.append(&"#".repeat(LARGEST)).unwrap_err();
+        assert!(refused.to_string().contains("more than a megabyte"), "{refused}");
+        assert!(std::fs::read_to_string(saved.path()).unwrap().ends_with("a = 2\n"), "nothing was added");
     }
 }

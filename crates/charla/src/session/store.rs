@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use charla_core::session::fork::fork;
 use charla_proto::{
-    AgentLink, BoxFuture, CallAsked, Content, Conversation, Fact, Inbox, JOURNAL_VERSION, Journal,
-    JournalError, Mailbox, Owned, PartKind, PostError, PrunedSessions, Record, Reply, Request, Role,
-    SessionList, SessionStarted, SessionStore, SessionSummary, Skipped, Snapshots, Spent, Standing, TurnEnd,
-    means_approval, own_text, own_words,
+    AgentLink, BoxFuture, CallAsked, Conversation, Fact, Inbox, JOURNAL_VERSION, Journal, JournalError,
+    Mailbox, Owned, PostError, PrunedSessions, Record, Reply, Request, SessionList, SessionStarted,
+    SessionStore, SessionSummary, Skipped, Snapshots, Spent, Standing, means_approval,
 };
 use charla_store::{Store, Sync};
 use futures_util::stream::BoxStream;
@@ -17,6 +16,8 @@ use futures_util::{StreamExt, TryStreamExt};
 
 use super::error::SessionError;
 use super::export::ExportForm;
+use super::listed::{Listed, named};
+use super::message::Message;
 use super::story::SessionStory;
 use crate::clock::now;
 use crate::environment::Environment;
@@ -61,38 +62,6 @@ pub struct WaitingApproval {
     pub folder: PathBuf,
     /// What it asks.
     pub asked: Arc<CallAsked>,
-}
-
-/// One message of a conversation, briefly.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
-    /// Its number: the record it came with.
-    pub seq: u64,
-    /// Who speaks.
-    pub role: Role,
-    /// What is said, on one line, with calls and results by their tool.
-    pub words: String,
-    /// What a person typed, or what a model said besides its calls; nothing for what is neither.
-    pub said: Option<String>,
-    /// The message before it; 0 where it is the first.
-    pub before: u64,
-}
-
-impl Message {
-    fn of(seq: u64, content: &Content, before: u64) -> Self {
-        let calls = content.parts.iter().filter_map(|part| match &part.kind {
-            PartKind::FunctionCall(call) => Some(format!("[{}]", call.name)),
-            PartKind::FunctionResponse(response) => Some(format!("[result of {}]", response.name)),
-            _ => None,
-        });
-        let words: Vec<String> = std::iter::once(own_text(content)).chain(calls).collect();
-        let words = words.join(" ").split_whitespace().collect::<Vec<_>>().join(" ");
-        let said = match content.role {
-            Role::User => own_words(content).map(str::to_owned),
-            _ => Some(content.text()).filter(|text| !text.trim().is_empty()),
-        };
-        Self { seq, role: content.role, words, said, before }
-    }
 }
 
 /// The sessions of a user, seen from a workspace.
@@ -230,7 +199,7 @@ impl Sessions {
     /// An earlier session, to go on with it.
     pub(super) async fn resume(&self, which: &str) -> Result<Opened, SessionError> {
         let (id, passed_over) = match which {
-            LATEST => self.latest(&self.list().await?.sessions).await?,
+            LATEST => self.seen(&self.list().await?.sessions).latest(&*self.store).await?,
             which => (self.find(which).await?, None),
         };
         let mut opened = self.own(&id).await?;
@@ -323,75 +292,26 @@ impl Sessions {
         Ok(here.map(|session| session.session).collect())
     }
 
-    /// The id of the session that has this number in this folder.
-    fn numbered<'a>(&self, which: &str, listed: &'a [SessionSummary]) -> Option<&'a str> {
-        let number = which.parse::<usize>().ok().filter(|_| is_number(which))?;
-        self.in_order(listed).into_iter().nth(number.checked_sub(1)?)
-    }
-
-    /// The ids of this folder's sessions in the order of their numbers, from 1 for the oldest, as Gemini CLI counts them.
-    pub fn in_order<'a>(&self, listed: &'a [SessionSummary]) -> Vec<&'a str> {
-        let used = listed.iter().filter(|session| session.has_turns && self.is_here(session));
-        let mut here: Vec<&SessionSummary> = used.collect();
-        // Ids of sessions that came from elsewhere say nothing of their age.
-        here.sort_unstable_by_key(|session| (session.began, &session.session));
-        here.into_iter().map(|session| session.session.as_str()).collect()
-    }
-
     /// The id meant by a number, `latest`, an id, or the beginning of one, which may be all digits, too.
     pub async fn find(&self, which: &str) -> Result<String, SessionError> {
         let sessions = self.list().await?.sessions;
-        if let Some(id) = self.numbered(which, &sessions) {
+        let listed = self.seen(&sessions);
+        if let Some(id) = listed.numbered(which) {
             return Ok(id.to_owned());
         }
-        if which == LATEST {
-            return self.latest(&sessions).await.map(|(id, _)| id);
+        match which {
+            LATEST => listed.latest(&*self.store).await.map(|(id, _)| id),
+            which => named(which, sessions.iter().map(|session| session.session.as_str())),
         }
-        named(which, sessions.iter().map(|session| session.session.as_str()))
     }
 
-    /// The latest session, and the newer one that was passed over. One in which nothing was asked is nobody's latest, nor is one
-    /// in which every model failed while another has an answer. Where this folder has none, the latest of a folder above
-    /// within the same project is meant.
-    async fn latest(&self, sessions: &[SessionSummary]) -> Result<(String, Option<String>), SessionError> {
-        let is_own = |session: &&SessionSummary| session.has_turns && session.started.agent.is_none();
-        let used = || sessions.iter().filter(is_own);
-        let mut found: Vec<&str> =
-            used().filter(|session| self.is_here(session)).map(|session| session.session.as_str()).collect();
-        if found.is_empty() {
-            found = used().filter(|session| self.is_above(session)).map(|one| one.session.as_str()).collect();
-        }
-        let newest = *found.first().ok_or(SessionError::NoneHere)?;
-        for id in found {
-            if !self.is_unanswered(id).await {
-                return Ok((id.to_owned(), (id != newest).then(|| newest.to_owned())));
-            }
-        }
-        Ok((newest.to_owned(), None))
+    fn seen<'a>(&'a self, sessions: &'a [SessionSummary]) -> Listed<'a> {
+        Listed { sessions, directory: &self.directory }
     }
 
-    /// True where the turns of the session of this id failed, and before a model said anything. Little is read where one did.
-    async fn is_unanswered(&self, id: &str) -> bool {
-        let mut records = self.store.read_after(id, 0);
-        let mut has_failed = false;
-        while let Some(record) = records.next().await {
-            use Fact::{HookActed, ModeChanged, ModelChanged, SessionStarted, TurnEnded, TurnStarted};
-            match record.map(|record| record.fact) {
-                Ok(TurnEnded(ended)) if ended.end == TurnEnd::Error => has_failed = true,
-                // Left open, it can be gone on with.
-                Ok(TurnStarted(_)) => has_failed = false,
-                Ok(SessionStarted(_) | ModeChanged(_) | ModelChanged(_) | HookActed(_)) => {}
-                Ok(_) | Err(_) => return false,
-            }
-        }
-        has_failed
-    }
-
-    /// True when a session began in a folder above this one, in the same project.
-    fn is_above(&self, session: &SessionSummary) -> bool {
-        let project = self.directory.ancestors().find(|folder| folder.join(".git").exists());
-        let began = &session.started.cwd;
-        project.is_some_and(|project| began.starts_with(project) && self.directory.starts_with(began))
+    /// The ids of this folder's sessions in the order of their numbers, from 1 for the oldest, as Gemini CLI counts them.
+    pub fn in_order<'a>(&'a self, listed: &'a [SessionSummary]) -> Vec<&'a str> {
+        self.seen(listed).in_order()
     }
 
     /// Reads a session.
@@ -559,27 +479,6 @@ fn about_skipped(skipped: &[Skipped]) -> Vec<String> {
         format!("the session's journal: line {} was skipped: {}", skipped.line, skipped.reason)
     };
     skipped.iter().map(notice).collect()
-}
-
-/// True for the number of a session in a list. Ids of this century begin with a zero.
-fn is_number(which: &str) -> bool {
-    which.len() <= 4 && !which.starts_with('0') && which.chars().all(|c| c.is_ascii_digit())
-}
-
-/// The session of this id, or whose id begins so.
-fn named<'a>(which: &str, ids: impl Iterator<Item = &'a str> + Clone) -> Result<String, SessionError> {
-    if which.trim().is_empty() {
-        return Err(SessionError::NoId);
-    }
-    if let Some(exact) = ids.clone().find(|id| *id == which) {
-        return Ok(exact.to_owned());
-    }
-    let found: Vec<&str> = ids.filter(|id| id.starts_with(which)).collect();
-    match found.as_slice() {
-        [one] => Ok((*one).to_owned()),
-        [] => Err(SessionError::Unknown(which.to_owned())),
-        several => Err(SessionError::Ambiguous { which: which.to_owned(), count: several.len() }),
-    }
 }
 
 /// What a person should know about records that are not there: their numbers have no gaps otherwise.

@@ -68,8 +68,11 @@ pub fn answer_at(
     runtime()?.block_on(async {
         let asked = client.find_approval(id).await?.map(|waiting| waiting.asked);
         // One that waits no longer has been answered, and the server knows by whom.
-        let approval = asked.as_ref().map_or(id, |asked| &asked.approval);
-        client.answer(approval, outcome).await?;
+        let approval = match &asked {
+            Some(asked) => asked.approval.clone(),
+            None => client.answered_approval(id).await,
+        };
+        client.answer(&approval, outcome).await?;
         match asked {
             Some(asked) => tell(&asked.confirmation, "its session goes on", printer),
             None => printer.note("answered"),

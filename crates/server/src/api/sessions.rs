@@ -19,6 +19,7 @@ use crate::forms;
 use crate::hub::NewSession;
 use crate::overview::{Entry, SHOWN};
 use crate::pages::{self, Page};
+use crate::people::User;
 use crate::problem::Problem;
 use crate::repeats::Answer;
 use crate::shared::everything;
@@ -176,11 +177,14 @@ pub(crate) async fn follow(
     session: Option<String>,
     overview: bool,
 ) -> Result<Response, Problem> {
+    let after = call.number("after")?;
     let session = match session {
         Some(id) => {
             let owner = call.reach(&id, Right::Read).await?;
             let seen = call.head.headers.get("last-event-id").and_then(|id| id.to_str().ok()?.parse().ok());
-            Some((owner, id, seen.or(call.number("after")?).unwrap_or(0)))
+            let seen = seen.or(after).unwrap_or(0);
+            must_be_there(call, &owner, &id, seen).await?;
+            Some((owner, id, seen))
         }
         None => None,
     };
@@ -189,6 +193,33 @@ pub(crate) async fn follow(
         Problem::new(StatusCode::TOO_MANY_REQUESTS, "too_many_streams", detail).with_hint("close a few first")
     })?;
     Ok(Feed::new(viewer, session, overview, call.app.metrics.stream()).into_response().await)
+}
+
+/// An error where a client has seen a record that the session does not have: what it saw was another one's, or is lost. It would wait for
+/// what it has not seen, and pass over what is written meanwhile.
+async fn must_be_there(call: &Call, owner: &User, id: &str, seen: u64) -> Result<(), Problem> {
+    let Some(before) = seen.checked_sub(1) else { return Ok(()) };
+    let running = owner.hub.running(id);
+    let snapshot = match &running {
+        Some(running) => running.session.handle.snapshot().await,
+        None => None,
+    };
+    let is_there = match snapshot {
+        Some((snapshot, _)) => seen <= snapshot.seq,
+        None => {
+            let sessions = owner.hub.charla().sessions()?;
+            let _reading = call.app.limits.reads.acquire().await;
+            !pages::read(&sessions, id, before, 1).await?.lines.is_empty()
+        }
+    };
+    match is_there {
+        true => Ok(()),
+        false => {
+            let detail =
+                format!("the session has no record {seen}: what was seen of it is not what there is");
+            Err(Problem::new(StatusCode::CONFLICT, "beyond", detail).with_hint("begin anew, with `after=0`"))
+        }
+    }
 }
 
 /// Sends the session a command.

@@ -1,6 +1,6 @@
 //! A server's sessions from the command line of another machine: attached to line by line, answered, and refused.
 
-use charla_testkit::Script;
+use charla_testkit::{Failure, FailureKind, Reply, Script};
 
 use super::client::Served;
 use super::{place, write};
@@ -40,6 +40,24 @@ fn a_session_is_talked_with_line_by_line() {
     assert!(shown.contains(&format!("go on with: charla attach {} {session}", url(&served))), "{shown}");
     let asked = server.requests();
     assert_eq!(asked.len(), 3);
+}
+
+#[test]
+fn the_latest_session_is_one_in_which_a_model_answered() {
+    let refused = Reply::from(Failure::new(FailureKind::Auth));
+    let server = server(Script::new(["Hello.".into(), refused]));
+    let place = place(&server);
+    let served = Served::start(&place);
+    let answered = served.begin("hi");
+    served.events(&answered, 0).until("turn_ended");
+    let failed = served.begin("fails");
+    served.events(&failed, 0).until("turn_ended");
+    let laptop = laptop().variable("CHARLA_TOKEN", &served.token);
+    let mut terminal = Terminal::start(&laptop, &["attach", &url(&served), "latest"]);
+    terminal.wait_for("> ");
+    terminal.type_in("/quit\n");
+    let (_, shown) = terminal.finish();
+    assert!(shown.contains(&format!("charla attach {} {answered}", url(&served))), "{shown}");
 }
 
 #[test]
@@ -85,6 +103,12 @@ fn questions_of_a_server_are_listed_and_answered_and_a_late_answer_is_told_so() 
     let late = laptop.run(&["approvals", "answer", &id, "no", "--server", &url]);
     assert_eq!(late.code, Some(1), "{}", late.err);
     assert!(late.err.contains("web"), "who was quicker is told: {}", late.err);
+    let late = laptop.run(&["approvals", "answer", &brief, "no", "--server", &url]);
+    assert!(
+        late.code != Some(0) && late.err.contains("web"),
+        "who won is told for a brief id, too: {}",
+        late.err
+    );
     assert_eq!(laptop.run(&["approvals", "--server", &url]).out, "");
 }
 

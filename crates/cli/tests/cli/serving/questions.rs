@@ -171,6 +171,10 @@ fn nobody_is_asked_to_leave_a_session_that_could_not_be_gone_on_with_here() {
     assert!(!seen.contains("/handover"), "nobody was asked: {seen}");
     let asked = take();
     assert_eq!((asked.status, &asked.json()["state"]), (200, &json!("asked")), "{}", asked.text());
+    terminal.wait_for("web asks to go on with this session elsewhere");
+    terminal.wait_for("? ");
+    terminal.type_in("y\n");
+    terminal.wait_for("Written.");
 }
 
 #[test]

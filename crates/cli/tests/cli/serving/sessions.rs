@@ -47,6 +47,38 @@ fn a_stream_that_broke_goes_on_where_it_was() {
 }
 
 #[test]
+fn who_has_seen_what_is_not_there_is_told_so_and_does_not_wait() {
+    let server = server(Script::new(["One.", "Two."]));
+    let place = place(&server);
+    let served = Served::start(&place);
+    let session = served.begin("first");
+    let last = served.events(&session, 0).until("turn_ended").last().unwrap().id.unwrap();
+    let follow = |served: &Served, path: &str, seen: u64| {
+        let seen = seen.to_string();
+        let token = format!("Bearer {}", served.token);
+        let headers = [("authorization", token.as_str()), ("last-event-id", &seen)];
+        let answer = served.request("GET", &format!("/api/v1{path}"), &headers, b"");
+        (answer.status, answer.json()["kind"].as_str().unwrap_or_default().to_owned())
+    };
+    let paths = [format!("/sessions/{session}/events"), format!("/events?session={session}")];
+    let beyond = (409, "beyond".to_owned());
+    for path in &paths {
+        assert_eq!(follow(&served, path, last + 1), beyond, "{path}");
+        assert_eq!(follow(&served, path, u64::MAX), beyond, "{path}");
+    }
+    // The same of a session that nobody has open.
+    let address = served.kill();
+    let served = Served::at(&place, &address);
+    for path in &paths {
+        assert_eq!(follow(&served, path, last + 1), beyond, "{path}");
+    }
+    let mut events = served.events(&session, last);
+    let prompt = json!({"command": "prompt", "content": {"role": "user", "parts": [{"text": "second"}]}});
+    assert_eq!(served.post(&format!("/sessions/{session}/commands"), &prompt).status, 200);
+    events.until("turn_ended");
+}
+
+#[test]
 fn a_session_that_nobody_has_open_is_read_without_opening_it_and_opened_by_a_prompt() {
     let server = server(Script::new(["From the terminal.", "From the server."]));
     let place = place(&server);
