@@ -17,6 +17,7 @@ pub(crate) mod properties;
 #[cfg(test)]
 mod tests;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use charla_proto::{Content, FunctionResponse, Part, PartKind, Role, part_to_string};
@@ -35,9 +36,9 @@ const INTERRUPTED: &str = "The call has no result: it was interrupted before it 
 /// Contents that need no change keep their `Arc`, so that what was encoded for them is used again; a
 /// history that is fit already costs one pass and no copies. The user's words are never dropped: a result
 /// that belongs to no call becomes text.
-pub fn prepare(contents: &[Arc<Content>], target: &Target) -> Vec<Arc<Content>> {
+pub fn prepare<'a>(contents: &'a [Arc<Content>], target: &Target) -> Cow<'a, [Arc<Content>]> {
     if check::is_fit(contents, target) {
-        return contents.to_vec();
+        return Cow::Borrowed(contents);
     }
     let sendable = |(_, content): &(usize, &Arc<Content>)| check::is_sendable(content, target);
     let contents: Vec<(usize, &Arc<Content>)> = contents.iter().enumerate().filter(sendable).collect();
@@ -65,7 +66,7 @@ pub fn prepare(contents: &[Arc<Content>], target: &Target) -> Vec<Arc<Content>> 
             push(&mut drafts, content, target);
         }
     }
-    finish(drafts, &pairing)
+    Cow::Owned(finish(drafts, &pairing))
 }
 
 /// True when a user content that follows a model's is right as it is.

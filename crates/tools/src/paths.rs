@@ -151,7 +151,8 @@ impl ResolvedPath {
         let failed = |error: io::Error| io_failure(&self.path, &error);
         let file = open_regular(&self.real).map_err(failed)?;
         let data = file.metadata().map_err(failed)?;
-        let mut bytes = Vec::new();
+        // With room for one byte more, the end is seen without asking for more room.
+        let mut bytes = Vec::with_capacity(data.len().min(limit) as usize + 1);
         file.take(limit + 1).read_to_end(&mut bytes).map_err(failed)?;
         if bytes.len() as u64 > limit {
             return Err(too_large(&self.path, bytes.len() as u64, limit));

@@ -19,23 +19,27 @@ pub(super) struct Approvals {
     servers: HashSet<String>,
     /// Knows the files that tools come across.
     known: FileJudge,
+    /// How often what holds has changed.
+    changes: u64,
 }
 
 impl Approvals {
     /// The rules, with what earlier answers allowed.
     pub(super) fn new(rules: Arc<dyn Policy>, grants: &[Granted], known: FileJudge) -> Self {
-        let mut approvals = Self { policy: rules.clone(), rules, servers: HashSet::new(), known };
+        let mut approvals = Self { policy: rules.clone(), rules, servers: HashSet::new(), known, changes: 0 };
         grants.iter().for_each(|granted| approvals.take(&granted.grant));
         approvals
     }
 
     /// Something was taken back: these grants hold, and no other.
     pub(super) fn keep_only(&mut self, grants: &[Granted]) {
-        *self = Self::new(self.rules.clone(), grants, self.known.clone());
+        let changes = self.changes + 1;
+        *self = Self { changes, ..Self::new(self.rules.clone(), grants, self.known.clone()) };
     }
 
     /// Takes in what an answer allows beyond its own call: exactly what it said.
     pub(super) fn take(&mut self, grant: &Grant) {
+        self.changes += 1;
         let rules = match grant {
             Grant::Rules { rules } => rules.clone(),
             Grant::Tool { tool } => rule_for_tool(tool),
@@ -48,6 +52,11 @@ impl Approvals {
         if let Ok(policy) = self.policy.with_rules(&rules) {
             self.policy = policy;
         }
+    }
+
+    /// How often what holds has changed: with the same number a plan has the same verdict.
+    pub(super) fn changes(&self) -> u64 {
+        self.changes
     }
 
     /// An error where these are no rules. A file of rules with one that is none would hold for no session.

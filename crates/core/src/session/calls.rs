@@ -38,8 +38,8 @@ const ANOTHER_NOW: &str = "what it would do is no longer what was asked about";
 pub(super) struct Calls<'a> {
     session: &'a mut Session,
     scheduler: Scheduler,
-    /// Rules that allowed calls, by call.
-    rules: HashMap<usize, String>,
+    /// Rules that allowed calls, by call, and what held when they did.
+    rules: HashMap<usize, (String, Circumstances)>,
     /// How far allowed calls reach, by call.
     confined: HashMap<usize, Confinement>,
     /// The calls that a person was shown and agreed to.
@@ -56,6 +56,15 @@ pub(super) struct Calls<'a> {
     ending: Option<Ending>,
     /// When cancelled tools are ended by force.
     abort_at: Option<Instant>,
+}
+
+/// What a verdict depends on beside the call. Where all of it is as it was, so is the verdict.
+#[derive(Debug, PartialEq)]
+struct Circumstances {
+    mode: ApprovalMode,
+    grants: u64,
+    /// How many calls of the step have begun or ended: they may have changed what a path leads to.
+    begun: usize,
 }
 
 impl<'a> Calls<'a> {
@@ -127,17 +136,17 @@ impl<'a> Calls<'a> {
     async fn event(&mut self, event: CallEvent) -> Result<(), Stop> {
         match event {
             CallEvent::Live { index, text } => {
-                let call = self.call(index).id.unwrap_or_default();
+                let call = self.id(index);
                 let event = TurnEvent::ToolCallLive { call, content: text, delta: true };
                 self.session.ledger.show(event);
                 Ok(())
             }
             CallEvent::Aside { index, wish: Wish::Pass(passed) } => {
-                let call = self.call(index).id.unwrap_or_default();
+                let call = self.id(index);
                 self.passed.take(self.session, index, &call, passed).await
             }
             CallEvent::Aside { index, wish } => {
-                let call = self.call(index);
+                let call = self.call(index).clone();
                 self.asides.take(self.session, index, &call, wish).await
             }
             CallEvent::Prepared { index, problem: Some(problem) } => self.refuse(index, problem).await,
@@ -153,22 +162,30 @@ impl<'a> Calls<'a> {
         self.scheduler.change(index, call, &toolbox, &cx);
     }
 
-    fn call(&self, index: usize) -> FunctionCall {
-        self.scheduler.calls()[index].call.clone()
+    fn call(&self, index: usize) -> &FunctionCall {
+        &self.scheduler.calls()[index].call
+    }
+
+    fn id(&self, index: usize) -> String {
+        self.call(index).id.clone().unwrap_or_default()
     }
 
     /// A call with the model's own arguments: those it would repeat, and those that are seen again after a restart.
     fn as_asked(&self, index: usize) -> FunctionCall {
-        let call = self.as_called(index);
-        let original = self.open(index).and_then(|open| open.original.clone());
-        FunctionCall { args: original.unwrap_or_else(|| call.args.clone()), ..call }
+        let mut call = self.as_called(index);
+        if let Some(original) = self.open(index).and_then(|open| open.original.as_ref()) {
+            call.args.clone_from(original);
+        }
+        call
     }
 
     /// A call under the name the model called it by, which its response is known by.
     fn as_called(&self, index: usize) -> FunctionCall {
-        let call = self.call(index);
-        let called = self.open(index).and_then(|open| open.hooks.called.clone());
-        FunctionCall { name: called.unwrap_or_else(|| call.name.clone()), ..call }
+        let mut call = self.call(index).clone();
+        if let Some(called) = self.open(index).and_then(|open| open.hooks.called.as_ref()) {
+            call.name.clone_from(called);
+        }
+        call
     }
 
     fn open(&self, index: usize) -> Option<&OpenCall> {
@@ -177,18 +194,17 @@ impl<'a> Calls<'a> {
 
     /// A call's plan is known: allowed, denied, or a question.
     async fn judge(&mut self, index: usize) -> Result<(), Stop> {
-        let call = self.call(index);
-        let Some(plan) = self.scheduler.calls()[index].plan.clone() else { return Ok(()) };
+        let Some(plan) = self.plan(index) else { return Ok(()) };
         if self.session.guard.advise(&self.as_asked(index)) == Advice::Refuse {
-            let message = LoopGuard::refusal(&call);
+            let message = LoopGuard::refusal(self.call(index));
             return self.refuse(index, ToolError::new(ToolErrorKind::Loop, message)).await;
         }
         let mode = self.session.mode();
         let verdict = self.verdict(index, &plan);
         let runs = matches!(verdict, Verdict::Allow { .. });
-        if (runs || mode == ApprovalMode::Plan) && self.session.toolbox().withholds(&call.name) {
-            let message =
-                format!("Not run: {} is not available in {mode} mode. {}", call.name, told::INSTEAD);
+        let name = &self.scheduler.calls()[index].call.name;
+        if (runs || mode == ApprovalMode::Plan) && self.session.toolbox().withholds(name) {
+            let message = format!("Not run: {name} is not available in {mode} mode. {}", told::INSTEAD);
             return self.refuse(index, ToolError::new(ToolErrorKind::NotOffered, message)).await;
         }
         if let Verdict::Deny { rule, reason } = verdict {
@@ -216,7 +232,7 @@ impl<'a> Calls<'a> {
                 self.refuse(index, error).await
             }
             (Known::Nothing, Verdict::Allow { rule, confinement }) => {
-                self.rules.insert(index, rule);
+                self.rules.insert(index, (rule, self.circumstances()));
                 self.confined.insert(index, confinement);
                 self.advance(index, CallStatus::Scheduled);
                 Ok(())
@@ -325,7 +341,7 @@ impl<'a> Calls<'a> {
             return if is_plain_no { self.cancel(&by).await } else { Ok(()) };
         }
         if let Some(index) = self.asides.whose(&answer.approval) {
-            let (call, by, is_plain_no) = (self.call(index), answer.by.clone(), is_plain_no(&answer));
+            let (call, by, is_plain_no) = (self.call(index).clone(), answer.by.clone(), is_plain_no(&answer));
             self.asides.answer(self.session, index, &call, &asked, answer).await?;
             return if is_plain_no { self.cancel(&by).await } else { Ok(()) };
         }
@@ -362,7 +378,7 @@ impl<'a> Calls<'a> {
 
     /// What is wrong with arguments that a person gives: theirs to mend, not the model's.
     async fn problem_with(&mut self, index: usize, args: Option<&Args>) -> Option<ToolError> {
-        let name = self.call(index).name;
+        let name = self.call(index).name.clone();
         let tool = self.session.toolbox().get(&name)?;
         let cx = self.session.tool_context(&name, self.session.mode());
         tool.check(args?.clone(), &cx).await
@@ -387,7 +403,7 @@ impl<'a> Calls<'a> {
         match (outcome, args) {
             (Outcome::Cancel { reason }, _) => self.refused_by_person(index, reason, by).await?,
             (_, Some(args)) => {
-                let call = FunctionCall { args, ..self.call(index) };
+                let call = FunctionCall { args, ..self.call(index).clone() };
                 self.change(index, call);
             }
             (outcome, None) => self.allow(index, outcome, asked.confirmation.reach(), true),
@@ -442,7 +458,7 @@ impl<'a> Calls<'a> {
     fn advance(&mut self, index: usize, to: CallStatus) {
         // The moves made here are all legal; one that were not is dropped rather than made.
         if self.scheduler.advance(index, to).is_ok() {
-            let call = self.call(index).id.unwrap_or_default();
+            let call = self.id(index);
             self.session.ledger.publisher.running.statuses.insert(call, to);
         }
     }
@@ -457,25 +473,25 @@ impl<'a> Calls<'a> {
                 self.judge(index).await?;
                 continue;
             }
-            let call = self.call(index).id.unwrap_or_default();
+            let call = self.id(index);
             let turn = self.session.ledger.conversation.past.count;
-            let rule = self.rules.remove(&index);
+            let rule = self.rules.remove(&index).map(|(rule, _)| rule);
             let reach = self.confined.remove(&index).unwrap_or(Confinement::Reading);
-            let confinement = self.plan(index).filter(Plan::starts_processes).map(|_| reach);
-            let plan = self.plan(index);
-            let only_git_reads =
-                plan.as_ref().is_some_and(|plan| self.session.approvals.only_git_reads(plan));
-            let consent = match (self.agreed.remove(&index), &plan) {
-                (true, _) => Consent::Person,
-                (false, Some(plan)) => self.session.approvals.consent(plan, self.session.mode()),
-                (false, None) => Consent::Named,
+            let agreed = self.agreed.remove(&index);
+            let (approvals, mode) = (&self.session.approvals, self.session.mode());
+            let plan = self.scheduler.calls()[index].plan.as_ref();
+            let confinement = plan.filter(|plan| plan.starts_processes()).map(|_| reach);
+            let only_git_reads = plan.is_some_and(|plan| approvals.only_git_reads(plan));
+            let consent = match plan {
+                _ if agreed => Consent::Person,
+                Some(plan) => approvals.consent(plan, mode),
+                None => Consent::Named,
             };
-            let tool = plan.map(|plan| plan.tool).unwrap_or_default();
+            let files = approvals.files(plan.map(|plan| plan.tool.as_str()).unwrap_or_default(), mode);
             let changes = self.scheduler.changes(index);
             let started = CallStarted { turn, call, rule, confinement, changes };
             self.session.ledger.commit_one(Fact::CallStarted(started)).await?;
             self.advance(index, CallStatus::Executing);
-            let files = self.session.approvals.files(&tool, self.session.mode());
             self.scheduler.run(index, Reach { confinement: reach, only_git_reads, consent }, files);
         }
         Ok(())
@@ -484,16 +500,30 @@ impl<'a> Calls<'a> {
     /// False when a rule allowed a call and no longer does, or denies now what a person allowed: the mode changed
     /// while the call waited.
     fn rule_holds(&mut self, index: usize) -> bool {
-        let Some(plan) = self.plan(index) else { return true };
-        match self.session.approvals.judge(&plan, self.session.mode()) {
+        let now = self.circumstances();
+        let Some(plan) = self.scheduler.calls()[index].plan.as_ref() else { return true };
+        let given = self.rules.get(&index);
+        if given.is_some_and(|(_, then)| *then == now) {
+            return true;
+        }
+        match self.session.approvals.judge(plan, now.mode) {
             Verdict::Allow { confinement, .. } => {
-                if self.rules.contains_key(&index) {
+                if given.is_some() {
                     self.confined.insert(index, confinement);
                 }
                 true
             }
-            Verdict::Ask { .. } => !self.rules.contains_key(&index),
+            Verdict::Ask { .. } => given.is_none(),
             Verdict::Deny { .. } => false,
+        }
+    }
+
+    fn circumstances(&self) -> Circumstances {
+        let has_begun = |status: CallStatus| status.is_final() || status == CallStatus::Executing;
+        Circumstances {
+            mode: self.session.mode(),
+            grants: self.session.approvals.changes(),
+            begun: self.scheduler.calls().iter().filter(|call| has_begun(call.status)).count(),
         }
     }
 
@@ -566,7 +596,6 @@ impl<'a> Calls<'a> {
 
     /// Gives a call its one response.
     async fn end(&mut self, index: usize, status: CallStatus, mut output: ToolOutput) -> Result<(), Stop> {
-        let call = self.call(index);
         if status == CallStatus::Success
             && let Some(open) = self.open(index).filter(|open| open.original.is_some())
         {
@@ -587,7 +616,8 @@ impl<'a> Calls<'a> {
         }
         let called = self.as_called(index);
         let mut fact = ended(self.session.ledger.conversation.past.count, &called, status, output);
-        fact.tool = (called.name != call.name).then_some(call.name);
+        let name = &self.call(index).name;
+        fact.tool = (called.name != *name).then(|| name.clone());
         facts.push(Fact::CallEnded(Box::new(fact)));
         self.session.ledger.commit(facts).await?;
         self.advance(index, status);

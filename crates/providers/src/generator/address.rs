@@ -22,10 +22,11 @@ pub(super) fn url(base: &str, path: &str) -> Result<Url, LlmError> {
         LlmError::new(LlmErrorKind::Config, message)
             .with_hint("it must look like https://host/v1 or http://localhost:8080/v1")
     };
-    // The base alone first: an empty host would swallow the path.
-    let parse = |address: &str| Url::parse(address).map_err(|error| wrong(error.to_string()));
-    parse(base_path)?;
-    let url = parse(&whole)?;
+    // An empty host would swallow the path.
+    if base_path.trim_end_matches('/').ends_with(':') {
+        return Err(wrong("it names no host".to_owned()));
+    }
+    let url = Url::parse(&whole).map_err(|error| wrong(error.to_string()))?;
     match url.scheme() {
         "http" | "https" if url.has_host() => Ok(url),
         scheme => Err(wrong(format!("{scheme}: is no web address"))),

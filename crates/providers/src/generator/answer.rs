@@ -4,7 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
-use charla_proto::{Candidate, FinishReason, GenerateResponse, LlmError, LlmErrorKind, Origin};
+use charla_proto::{
+    Candidate, Content, FinishReason, GenerateResponse, LlmError, LlmErrorKind, Origin, Part, PartKind,
+};
 use tokio::time::{Instant, timeout_at};
 
 use super::judge::Judge;
@@ -17,6 +19,12 @@ use crate::wire::BodyDecoder;
 /// to its end is used again, one that is dropped before is closed.
 const TAIL_PATIENCE: Duration = Duration::from_millis(100);
 
+/// How many chunks are given out as they come. Of those after them, words that are here already come as one:
+/// each costs a way through every layer to every front end, and a person reads no faster for it.
+pub(super) const SINGLY: usize = 32;
+/// The most bytes of words that are waited together for.
+const TOGETHER: usize = 16 * 1024;
+
 /// Reads a body, decodes it and judges the whole.
 pub(super) struct Answer {
     body: Body,
@@ -28,6 +36,8 @@ pub(super) struct Answer {
     /// Decoded and not yet given out, from `given` on.
     chunks: Vec<GenerateResponse>,
     given: usize,
+    /// How many were given out before those.
+    before: usize,
     /// When to stop waiting for the body's end, once the wire's own end has come.
     tail: Option<Instant>,
     /// What comes after the last chunk; set when nothing more is to be read.
@@ -45,6 +55,7 @@ impl Answer {
             measure: Measure::default(),
             chunks: Vec::new(),
             given: 0,
+            before: 0,
             tail: None,
             end: None,
         }
@@ -57,6 +68,7 @@ impl Answer {
                 self.given += 1;
                 return Some(Ok(sign(std::mem::take(chunk), &self.origin)));
             }
+            self.before += self.given;
             self.chunks.clear();
             self.given = 0;
             match &mut self.end {
@@ -69,27 +81,50 @@ impl Answer {
         }
     }
 
-    /// Reads until there is a chunk or the end.
+    /// Reads until there is a chunk or the end, and the words behind it that are here already.
     async fn read(&mut self) {
         while self.chunks.is_empty() && self.end.is_none() {
-            let ended = match self.bytes().await {
-                Ok(Some(bytes)) => match self.decoder.push(&bytes, &mut self.chunks) {
-                    Ok(()) => None,
-                    Err(_) if self.tail.is_some() => Some(Ok(())),
-                    Err(error) => Some(Err(in_stream(error))),
-                },
-                Ok(None) => Some(self.decoder.end(&mut self.chunks).map_err(in_stream)),
-                Err(error) => Some(Err(error)),
-            };
-            for chunk in &self.chunks {
-                self.judge.see(chunk);
-                self.measure.see(chunk);
-            }
-            self.end = match self.measure.check(self.decoder.held()) {
-                Ok(()) => ended.map(|ended| self.conclude(ended)),
-                Err(endless) => Some(Err(endless)),
-            };
+            let bytes = self.bytes().await;
+            self.take(bytes);
         }
+        while self.end.is_none()
+            && self.may_have_more()
+            && let Some(bytes) = self.body.next_here().await
+        {
+            self.take(bytes.transpose());
+        }
+    }
+
+    /// Decodes what has come, or takes note of the end.
+    fn take(&mut self, bytes: Result<Option<Bytes>, LlmError>) {
+        let known = self.chunks.len();
+        let ended = match bytes {
+            Ok(Some(bytes)) => match self.decoder.push(&bytes, &mut self.chunks) {
+                Ok(()) => None,
+                Err(_) if self.tail.is_some() => Some(Ok(())),
+                Err(error) => Some(Err(in_stream(error))),
+            },
+            Ok(None) => Some(self.decoder.end(&mut self.chunks).map_err(in_stream)),
+            Err(error) => Some(Err(error)),
+        };
+        for chunk in self.chunks.iter().skip(known) {
+            self.judge.see(chunk);
+            self.measure.see(chunk);
+        }
+        if self.before >= SINGLY {
+            join_words(&mut self.chunks);
+        }
+        self.end = match self.measure.check(self.decoder.held()) {
+            Ok(()) => ended.map(|ended| self.conclude(ended)),
+            Err(endless) => Some(Err(endless)),
+        };
+    }
+
+    /// True while there is nothing to give out but words that more may be joined to.
+    fn may_have_more(&mut self) -> bool {
+        let [chunk] = self.chunks.as_mut_slice() else { return false };
+        let is_short = words(chunk).is_some_and(|(_, text)| text.len() < TOGETHER);
+        is_short && self.before >= SINGLY && !self.decoder.is_done()
     }
 
     /// What to make of the whole. A connection that breaks takes nothing away from an answer that was complete,
@@ -133,6 +168,54 @@ pub(super) fn sign(mut chunk: GenerateResponse, origin: &Arc<Origin>) -> Generat
         content.origin = Some(origin.clone());
     }
     chunk
+}
+
+/// Chunks of words that follow one another become one.
+fn join_words(chunks: &mut Vec<GenerateResponse>) {
+    chunks.dedup_by(|next, chunk| match (words(chunk), words(next)) {
+        (Some((kind, text)), Some((same, more))) if kind == same => {
+            text.push_str(more);
+            true
+        }
+        _ => false,
+    });
+}
+
+/// The words, and whose and of which kind they are, of a chunk that tells nothing else.
+fn words(chunk: &mut GenerateResponse) -> Option<((u32, bool), &mut String)> {
+    let GenerateResponse {
+        candidates,
+        usage_metadata: None,
+        model_version: None,
+        response_id: None,
+        prompt_feedback: None,
+        extra,
+    } = chunk
+    else {
+        return None;
+    };
+    let [
+        Candidate {
+            index,
+            content: Some(Content { parts, extra: of_content, .. }),
+            finish_reason: None,
+            native_finish_reason: None,
+            finish_message: None,
+            citations,
+            extra: of_candidate,
+        },
+    ] = candidates.as_mut_slice()
+    else {
+        return None;
+    };
+    let [Part { kind: PartKind::Text(text), thought, thought_signature: None, extra: of_part }] =
+        parts.as_mut_slice()
+    else {
+        return None;
+    };
+    let is_plain = citations.is_empty()
+        && [extra, of_content, of_candidate, of_part].into_iter().all(|extra| extra.is_empty());
+    is_plain.then_some(((*index, *thought), text))
 }
 
 /// A decoder's complaint is about the middle of an answer, not about the server as such.

@@ -1,6 +1,7 @@
 //! A provider's model as a [`ContentGenerator`]: encodes, sends, decodes, judges. One attempt; trying
 //! again is [`crate::layers`]' business.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
@@ -103,7 +104,9 @@ impl Generator {
     fn encode(&self, request: &GenerateRequest, mode: Mode) -> Result<WireRequest, LlmError> {
         let request = self.prepare(request);
         let mut fragments = self.fragments.lock().unwrap_or_else(PoisonError::into_inner);
-        self.wire.encode(&request, &self.known(), mode, &mut fragments)
+        let encoded = self.wire.encode(&request, &self.known(), mode, &mut fragments)?;
+        fragments.wrote(&encoded.body);
+        Ok(encoded)
     }
 
     /// The target with what was learned of it.
@@ -131,10 +134,16 @@ impl Generator {
     }
 
     /// The request with a history this target takes.
-    fn prepare(&self, request: &GenerateRequest) -> GenerateRequest {
+    fn prepare<'a>(&self, request: &'a GenerateRequest) -> Cow<'a, GenerateRequest> {
         let contents = history::prepare(&request.contents, &self.target);
         let model = if request.model.is_empty() { &self.target.model.id } else { &request.model };
-        GenerateRequest { contents, model: model.clone(), ..request.clone() }
+        match contents {
+            Cow::Borrowed(_) if *model == request.model => Cow::Borrowed(request),
+            contents => {
+                let contents = contents.into_owned();
+                Cow::Owned(GenerateRequest { contents, model: model.clone(), ..request.clone() })
+            }
+        }
     }
 
     /// Sends a request and gives the reply if it is a success. A token that is refused is fetched anew,

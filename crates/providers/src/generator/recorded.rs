@@ -127,7 +127,7 @@ impl Recorded {
     /// The request as it would have been sent.
     fn as_sent(&self, request: &GenerateRequest, mode: Mode) -> String {
         let contents = history::prepare(&request.contents, &self.target);
-        let request = GenerateRequest { contents, ..request.clone() };
+        let request = GenerateRequest { contents: contents.into_owned(), ..request.clone() };
         let sent = Gemini.encode(&request, &self.target, mode, &mut Fragments::default());
         sent.map_or_else(|error| error.to_string(), |sent| String::from_utf8_lossy(&sent.body).into_owned())
     }

@@ -132,7 +132,7 @@ proptest! {
 
         let again = prepare(&prepared, &target);
         prop_assert_eq!(again.len(), prepared.len());
-        prop_assert!(again.iter().zip(&prepared).all(|(new, old)| Arc::ptr_eq(new, old)), "it is idempotent");
+        prop_assert!(again.iter().zip(prepared.iter()).all(|(new, old)| Arc::ptr_eq(new, old)), "it is idempotent");
     }
 
     #[test]
@@ -168,7 +168,7 @@ proptest! {
         let mut longer = contents.clone();
         longer.push(Arc::new(Content::user("next")));
         let after = prepare(&longer, &target);
-        for (old, new) in before.iter().zip(&after).take(before.len().saturating_sub(1)) {
+        for (old, new) in before.iter().zip(after.iter()).take(before.len().saturating_sub(1)) {
             prop_assert_eq!(old, new);
         }
     }

@@ -1,7 +1,9 @@
 //! A reply's body, with an eye on the clock.
 
+use std::future::poll_fn;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -69,6 +71,26 @@ impl Body {
                 }
             }
         }
+    }
+
+    /// The next bytes if they are here already; nothing when they are not. Whoever reads the connection hands over one
+    /// piece after the other, so it gets its turn once.
+    pub(crate) async fn next_here(&mut self) -> Option<Option<Result<Bytes, LlmError>>> {
+        let mut has_waited = false;
+        let bytes = poll_fn(|context| match self.bytes.poll_next_unpin(context) {
+            Poll::Ready(bytes) => Poll::Ready(Some(bytes)),
+            Poll::Pending if has_waited => Poll::Ready(None),
+            Poll::Pending => {
+                has_waited = true;
+                context.waker().wake_by_ref();
+                Poll::Pending
+            }
+        })
+        .await;
+        if bytes.is_some() {
+            self.last_byte = Instant::now();
+        }
+        bytes
     }
 
     /// The whole body, an error when it is larger than `limit`.

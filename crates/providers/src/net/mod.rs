@@ -21,6 +21,8 @@ mod fetch;
 mod tls;
 
 pub(crate) use body::Body;
+#[cfg(test)]
+pub(crate) use body::Bytestream;
 pub use exchange::{ExchangeAnswer, ExchangeRequest, StreamedEvent};
 pub(crate) use failure::{NOT_RUNNING, UNPROVEN, UNREACHABLE};
 use failure::{host_of, is_loopback, request_failed, went_silent};

@@ -15,6 +15,8 @@ use charla_proto::{Content, FunctionDeclaration};
 pub struct Fragments {
     contents: Cache<Content>,
     tools: Cache<FunctionDeclaration>,
+    /// How long the last body was.
+    body: usize,
 }
 
 /// The original, to see whether it still lives, and what it became.
@@ -78,6 +80,16 @@ impl Fragments {
         encode: impl FnOnce(&FunctionDeclaration, &mut Vec<u8>),
     ) {
         self.tools.append(tool, 0, body, encode);
+    }
+
+    /// An empty body with room for one like the last, and for what a step adds.
+    pub fn new_body(&self) -> Vec<u8> {
+        Vec::with_capacity(self.body + self.body / 8 + 1024)
+    }
+
+    /// Takes note of a body that was written.
+    pub(crate) fn wrote(&mut self, body: &[u8]) {
+        self.body = body.len();
     }
 
     /// How many fragments are held.

@@ -14,7 +14,7 @@ impl Calls<'_> {
     /// The hooks that want to be asked about a call, if there are any, and the call as they know it.
     fn hooks_about(&self, event: HookEvent, index: usize) -> Option<(Arc<dyn Hooks>, NamedCall)> {
         let hooks = self.session.options.hooks.clone()?;
-        let call = NamedCall::new(self.call(index), self.scheduler.calls()[index].plan.as_ref());
+        let call = NamedCall::new(self.call(index).clone(), self.scheduler.calls()[index].plan.as_ref());
         hooks.wants(event, &call.names()).then_some((hooks, call))
     }
 
@@ -69,7 +69,7 @@ impl Calls<'_> {
         if let Some(problem) = call_hooks::refusal(answer) {
             return self.refuse(index, problem).await;
         }
-        let effect = call_hooks::going_on(&self.call(index), answer);
+        let effect = call_hooks::going_on(self.call(index), answer);
         let changed = matches!(effect, HookEffect::Call { args: Some(_), .. });
         Hooking(self.session).acted(HookEvent::BeforeTool, answer.names(), effect).await?;
         match self.open(index).filter(|_| changed).map(|open| open.call.clone()) {
@@ -81,9 +81,10 @@ impl Calls<'_> {
 
     async fn hooked_after(&mut self, index: usize, answer: &HookAnswer) -> Result<(), Stop> {
         let output = self.hooks.output(index);
-        let call = self.call(index);
         let tails = self.open(index).map_or(0, |open| open.hooks.tails);
-        if let Some(FunctionCall { id, name, args, .. }) = call_hooks::tail_call(&call, answer, tails) {
+        if let Some(FunctionCall { id, name, args, .. }) =
+            call_hooks::tail_call(self.call(index), answer, tails)
+        {
             let effect = HookEffect::TailCall { call: id.unwrap_or_default(), name, args };
             Hooking(self.session).acted(HookEvent::AfterTool, answer.names(), effect).await?;
             if let Some(call) = self.open(index).map(|open| open.call.clone()) {

@@ -14,6 +14,7 @@ use crate::net::{NetworkOptions, Proxy};
 
 mod faults;
 mod fixture;
+mod joining;
 mod reach;
 
 use fixture::*;

@@ -17,7 +17,7 @@ const SYSTEM: u8 = 1 << 7;
 
 /// The JSON body of a request.
 pub fn body(request: &GenerateRequest, target: &Target, mode: Mode, fragments: &mut Fragments) -> Vec<u8> {
-    let mut body = Vec::new();
+    let mut body = fragments.new_body();
     body.extend_from_slice(b"{\"model\":");
     write(&mut body, &request.model);
     body.extend_from_slice(b",\"messages\":[");

@@ -20,9 +20,9 @@ proptest! {
         contents in prop::collection::vec(history::properties::content(), 1..9),
     ) {
         let target = history::properties::target();
-        let mut contents = history::prepare(&contents, &target);
+        let mut contents = history::prepare(&contents, &target).into_owned();
         contents.push(Arc::new(Content::user("and now?")));
-        let contents = history::prepare(&contents, &target);
+        let contents = history::prepare(&contents, &target).into_owned();
         let request = GenerateRequest::new("claude", contents);
         let body = encode(&request, &target);
         let messages = body["messages"].as_array().cloned().unwrap_or_default();
