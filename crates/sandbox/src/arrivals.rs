@@ -11,7 +11,6 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
 
 use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2, renameat};
 use rustix::io::Errno;
@@ -21,13 +20,10 @@ use crate::git_settings::Gits;
 use crate::memory::Memory;
 use crate::places::Places;
 use crate::taken::Taken;
-use crate::tree::{self, Found, Identity};
+use crate::tree::{self, Folders, Found, Identity};
 
 /// A folder's name in which moved places are kept. It has no lock, so no session sweeps it away.
 const PREFIX: &str = "charla-kept-";
-
-/// The clock of a file system may be that much behind ours.
-const TICK: Duration = Duration::from_millis(50);
 
 /// The protected places of a workspace before a child that may not make any.
 #[derive(Debug)]
@@ -39,12 +35,13 @@ pub struct Arrivals {
 }
 
 /// What a child may make all the same.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 enum May {
     /// Nothing, for one that edits unasked.
     Nothing,
     /// Repositories whose settings run nothing, with all that is in their new folders, for one that a broad rule allows.
-    Repositories { since: SystemTime },
+    /// The folders are those that were there.
+    Repositories { folders: Folders },
 }
 
 impl Arrivals {
@@ -57,22 +54,21 @@ impl Arrivals {
     pub(crate) fn of_broad(places: &Places, memory: Arc<Memory>, found: Found) -> Self {
         let mut before = Gits::of(&found.gits, &places.roots, &places.history).settings();
         before.extend(found.guarded);
-        let since = SystemTime::now() - TICK;
-        Self { places: places.clone(), memory, before, may: May::Repositories { since } }
+        Self { places: places.clone(), memory, before, may: May::Repositories { folders: found.folders } }
     }
 
     /// True when nothing of the child may run on. What is left of others may be looked behind again.
     pub fn leaves_none(&self) -> bool {
-        self.may == May::Nothing
+        matches!(self.may, May::Nothing)
     }
 
     /// Moves every protected place out of the workspace that was not there before. Looks through the workspace, so it
     /// blocks for some milliseconds when that is large.
     pub fn take_out(&self) -> Result<Vec<Taken>, SandboxError> {
         let after = tree::look_again(&self.places, &self.memory)?;
-        let new = match self.may {
+        let new = match &self.may {
             May::Nothing => self.unknown(&after.guarded).cloned().collect(),
-            May::Repositories { since } => self.beside_repositories(&after, since),
+            May::Repositories { folders } => self.beside_repositories(&after, folders),
         };
         let mut kept = Kept { place: &self.places.temporary, folder: None, count: 0 };
         let take = |path: PathBuf| Taken {
@@ -88,21 +84,19 @@ impl Arrivals {
     }
 
     /// What came and is neither a repository that runs nothing nor in the new folder of one.
-    fn beside_repositories(&self, after: &Found, since: SystemTime) -> Vec<PathBuf> {
+    fn beside_repositories(&self, after: &Found, folders: &Folders) -> Vec<PathBuf> {
         let gits = Gits::of(&after.gits, &self.places.roots, &self.places.history);
         let settings = gits.settings();
         let new: Vec<&PathBuf> = self.unknown(&after.guarded).collect();
-        let is_born = |folder: &Path| {
-            folder.metadata().and_then(|found| found.created()).is_ok_and(|born| born >= since)
-        };
-        let fresh =
-            |git: &&PathBuf| git.ends_with(".git") && new.contains(git) && git.parent().is_some_and(is_born);
-        let fresh: Vec<&Path> = after.gits.iter().filter(fresh).filter_map(|git| git.parent()).collect();
+        let is_git =
+            |path: &Path| after.gits.contains(path) || path.ends_with(".git") && gits.is_harmless(path);
+        let tops =
+            new.iter().filter(|path| path.ends_with(".git") && is_git(path)).filter_map(|git| git.parent());
+        let fresh: Vec<&Path> = tops.filter(|top| !folders.has(top)).collect();
         // A folder of git's stays, and so does what makes it one: its settings are looked at by themselves.
         let stays = |path: &PathBuf| {
-            after.gits.contains(path)
+            is_git(path)
                 || path.ends_with("HEAD") && path.parent().is_some_and(|folder| after.gits.contains(folder))
-                || path.ends_with(".git") && gits.is_harmless(path)
                 || !path.ends_with(".git") && fresh.iter().any(|folder| path.starts_with(folder))
         };
         let places = new.iter().copied().filter(|path| !stays(path));
@@ -119,7 +113,12 @@ impl Arrivals {
 
     fn take(&self, path: &Path, kept: &mut Kept) -> io::Result<PathBuf> {
         let outside = || io::Error::from(io::ErrorKind::InvalidInput);
-        let root = self.places.roots.iter().find(|root| path.starts_with(root)).ok_or_else(outside)?;
+        let mut roots = self.places.roots.iter().chain(&self.places.history);
+        let root = roots.find(|root| path.starts_with(root)).ok_or_else(outside)?;
+        // What lies behind a link is left alone: the link is what came.
+        let mut above: Vec<&Path> = path.ancestors().take_while(|above| above != root).collect();
+        above.reverse();
+        let path = above.into_iter().find(|above| above.is_symlink()).unwrap_or(path);
         let (Some(parent), Some(name)) = (path.parent(), path.file_name()) else { return Err(outside()) };
         let parent = Parent::open(root, parent)?;
         let to = kept.next()?.join(name);

@@ -1,7 +1,8 @@
 //! Looks through a workspace for what is hidden and what is protected.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::fs;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 
@@ -36,6 +37,28 @@ pub(crate) struct Found {
     pub(crate) guarded: BTreeMap<PathBuf, Identity>,
     /// Folders that git takes for its own.
     pub(crate) gits: BTreeSet<PathBuf>,
+    /// All folders that were looked into.
+    pub(crate) folders: Folders,
+}
+
+/// Folders by their paths. Of a path its hash is kept: there are many, and one that is taken for known is the safe mistake.
+#[derive(Debug, Default)]
+pub(crate) struct Folders(HashSet<u64>);
+
+impl Folders {
+    fn take(&mut self, folder: &Path) {
+        self.0.insert(Self::hash(folder));
+    }
+
+    pub(crate) fn has(&self, folder: &Path) -> bool {
+        self.0.contains(&Self::hash(folder))
+    }
+
+    fn hash(folder: &Path) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        folder.hash(&mut hasher);
+        hasher.finish()
+    }
 }
 
 /// What tells a place from another of its name.
@@ -158,6 +181,7 @@ impl Walk<'_> {
     fn through(&mut self, root: &Path, found: &mut Found) -> Result<(), SandboxError> {
         let mut folders = vec![(root.to_owned(), Cover::Nothing)];
         while let Some((folder, cover)) = folders.pop() {
+            found.folders.take(&folder);
             let Some(listing) = self.recall.listing(&folder, self.left) else {
                 // What we cannot list, the child cannot either; but it may have closed what it filled.
                 found.guard(folder, cover);

@@ -235,8 +235,18 @@ fn tells(text: &str, of: &str) -> bool {
 fn is_of_protected(change: &str) -> bool {
     const PLACES: [&str; 5] =
         [".git/hooks", ".git/config", ".git/config.worktree", ".git/info/attributes", ".gitattributes"];
-    const NAMES: [&str; 8] =
-        ["AGENTS.md", "CLAUDE.md", "GEMINI.md", ".github", ".charla", ".vscode", ".mcp.json", "commondir"];
+    const NAMES: [&str; 10] = [
+        "AGENTS.md",
+        "CLAUDE.md",
+        "GEMINI.md",
+        "Agents.MD",
+        "AGENTS\u{200b}.md",
+        ".github",
+        ".charla",
+        ".vscode",
+        ".mcp.json",
+        "commondir",
+    ];
     const OF_SHELLS: [&str; 2] = [" home/.bashrc", " home/.profile"];
     let path = Path::new(change.split_once(" work/").map_or("", |(_, path)| path));
     PLACES.iter().any(|place| path.starts_with(place))

@@ -144,7 +144,7 @@ fn repository() -> Ground {
 
 #[test]
 fn what_a_broad_rule_allows_adds_nothing_to_what_runs_or_instructs_later() {
-    let cases: [(&str, &[&str]); 16] = [
+    let cases: [(&str, &[&str]); 20] = [
         ("echo ../evil > .git/commondir", &[".git/commondir"]),
         (
             "mkdir -p .git/worktrees/n && echo x > .git/worktrees/n/HEAD && echo ../../../e > .git/worktrees/n/commondir",
@@ -165,10 +165,24 @@ fn what_a_broad_rule_allows_adds_nothing_to_what_runs_or_instructs_later() {
         ("echo 'gitdir: ../fixture/bare' > src/.git", &["src/.git"]),
         ("ln -s ../fixture/bare src/.git", &["src/.git"]),
         ("mkdir b && cp -r fixture/bare/. b && rm -r b/hooks", &["b/config"]),
+        // Another folder takes the place of one that was there.
+        ("mkdir n && git init -q n && echo x > n/AGENTS.md && mv src old && mv n src", &["src/AGENTS.md"]),
+        (
+            "mv .git/info i && mkdir e && echo '* filter=x' > e/attributes && ln -s ../e .git/info",
+            &[".git/info/attributes"],
+        ),
+        (
+            "mkdir -p e/n && echo x > e/n/HEAD && echo ../../src > e/n/commondir && ln -s ../e .git/worktrees",
+            &[".git/worktrees/n/commondir", "e/n/commondir"],
+        ),
         // Who makes a repository, or another working tree, makes what belongs to it.
         ("git init -q fresh && echo x > fresh/AGENTS.md", &[]),
         ("git clone -q . copy && git -C copy log && git init -q --bare bare2", &[]),
-        ("git worktree add -q tree HEAD && git -C tree status && git branch more", &[]),
+        (
+            "git worktree add -q tree HEAD && git -C tree status && git branch more && echo x > tree/AGENTS.md",
+            &[],
+        ),
+        ("git worktree add -q src/t HEAD && echo x > src/AGENTS.md", &["src/AGENTS.md"]),
     ];
     for (line, made) in cases {
         let ground = repository();

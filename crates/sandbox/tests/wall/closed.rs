@@ -61,7 +61,10 @@ fn what_a_broad_rule_allows_gets_at_no_secret_of_the_workspace() {
         let told = run(&ground, Asked, Consent::Broad, line);
         assert!(!told.contains("CANARY"), "{line}: {told}");
     }
-    assert!(run(&ground, Asked, Consent::Broad, "cat .env").contains("Permission denied"));
+    for confinement in [Confinement::Reading, Confinement::Editing, Asked] {
+        let told = run(&ground, confinement, Consent::Broad, "cat .env || echo failed");
+        assert!(told.contains("Permission denied") && told.contains("failed"), "{confinement:?}: {told}");
+    }
     assert!(run(&ground, Asked, Consent::Named, "cat .env").contains("CANARY"));
     assert!(run(&ground, Asked, Consent::Person, "cat .env").contains("CANARY"));
     assert_eq!(ground.read("ws/.env"), "CANARY");

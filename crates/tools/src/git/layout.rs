@@ -4,6 +4,8 @@ use std::path::{Path, PathBuf};
 
 use charla_proto::{Effect, GITS_OWN};
 
+use super::Repository;
+
 /// True for a bare repository, and for what a working tree or a submodule has elsewhere.
 pub(crate) fn is_gits_folder(folder: &Path) -> bool {
     let has = |name: &str| folder.join(name).symlink_metadata().is_ok();
@@ -22,16 +24,42 @@ pub(crate) fn part_of_repository(path: &Path, roots: &[PathBuf]) -> Option<Effec
         is_gits_folder(folder) && (roots.iter().all(|root| root != folder) || is_own())
     };
     let folders = path.ancestors().take_while(inside);
-    let found = folders.filter(|folder| !folder.ends_with(".git")).any(owns);
+    let found = folders.filter(|folder| !folder.ends_with(".git")).any(owns) || is_hook(path);
     found.then(|| Effect::Unclear {
         what: path.display().to_string(),
         reason: "it belongs to a repository, whose hooks and settings run commands".to_owned(),
     })
 }
 
+/// True for what lies where the settings of its repository say that hooks are.
+fn is_hook(path: &Path) -> bool {
+    let Some(repository) = path.parent().and_then(Repository::of) else { return false };
+    let settings = repository.settings().unwrap_or_default();
+    let named = settings.lines().filter_map(|line| {
+        // A key may follow its section on the same line.
+        let (key, value) = line.rsplit(']').next().unwrap_or(line).split_once('=')?;
+        key.trim().eq_ignore_ascii_case("hookspath").then(|| value.trim().trim_matches('"'))
+    });
+    let mut places = named.map(|named| repository.work.join(named));
+    places.any(|place| path.starts_with(place.canonicalize().unwrap_or(place)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn hooks_are_known_where_settings_put_them() {
+        let place = tempfile::tempdir().unwrap();
+        let root = place.path().canonicalize().unwrap();
+        std::fs::create_dir_all(root.join(".git")).unwrap();
+        std::fs::create_dir_all(root.join("scripts/deep")).unwrap();
+        std::fs::write(root.join(".git/config"), "[core]\n\thooksPath = scripts\n").unwrap();
+        let is_part =
+            |name: &str| part_of_repository(&root.join(name), std::slice::from_ref(&root)).is_some();
+        assert!(is_part("scripts/pre-commit") && is_part("scripts/deep/x"));
+        assert!(!is_part("src/main.rs") && !is_part("scripts2"));
+    }
 
     #[test]
     fn a_repository_is_known_by_what_lies_in_it() {

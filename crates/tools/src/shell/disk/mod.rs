@@ -150,9 +150,16 @@ impl<'a> Disk<'a> {
             return;
         }
         let operands = words.get(1..).unwrap_or_default();
+        // Git goes to the folder that it is told before it takes its other words.
+        let seen_from = if name == "git" { git::folder(operands, cwd).0 } else { cwd.to_owned() };
         for word in operands {
             match word.kind {
-                WordKind::Literal => self.operand(name, cwd, &word.text),
+                WordKind::Literal => {
+                    self.operand(name, cwd, &word.text);
+                    if seen_from != cwd {
+                        self.operand(name, &seen_from, &word.text);
+                    }
+                }
                 WordKind::Glob => self.pattern(words, cwd, word, command),
                 WordKind::Single | WordKind::Unknown => {}
             }
