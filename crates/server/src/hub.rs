@@ -8,6 +8,7 @@ mod opening;
 mod rooms;
 mod running;
 mod slots;
+mod taking;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -35,6 +36,7 @@ pub(crate) use rooms::Need;
 use rooms::{Room, Rooms};
 pub(crate) use running::{Running, Watcher};
 use slots::Slots;
+pub(crate) use taking::Taking;
 
 /// How often a session may be opened or closed by others while we look for who has it.
 const TRIES: usize = 3;
@@ -327,53 +329,6 @@ impl Hub {
             }
         }
         Err(Problem::in_use(id))
-    }
-
-    /// Opens a session here, or asks the process to let go of it that has it open. True when it runs here.
-    pub(crate) async fn take(self: &Arc<Self>, id: &str, request: &Request) -> Result<bool, Problem> {
-        self.before.must_have_ended(id).await?;
-        if let Some(running) = self.running(id) {
-            running.touch();
-            return Ok(true);
-        }
-        match self.states(&self.charla.sessions()?, &[id.to_owned()]).await.pop() {
-            Some((_, Some(node))) => {
-                let detail = format!("node {node} has the session open, and takes every request from here");
-                return Err(Problem::new(StatusCode::CONFLICT, IN_USE, detail));
-            }
-            Some((State::InUse, None)) => self.could_open(id).await?,
-            _ => {}
-        }
-        match self.post(id, request).await {
-            Ok(Some(Reply::Refused(refusal))) => return Err(Problem::refused(refusal)),
-            Ok(Some(_)) => return Ok(false),
-            // Whoever had it may have ended while they were asked.
-            Err(problem) if problem.kind == NO_REPLY => {}
-            not_open => drop(not_open?),
-        }
-        match self.resume(id, Need::Room).await {
-            Ok(running) => {
-                if running.session.is_open {
-                    // Refused where there is nothing left to spend: the turn stays as it was left.
-                    let go_on = Request { by: request.by.clone(), command: Command::Continue };
-                    let _ = self.request(id, go_on).await;
-                }
-                Ok(true)
-            }
-            // It is being left at this moment.
-            Err(problem) if problem.kind == IN_USE => Ok(false),
-            Err(problem) => Err(problem),
-        }
-    }
-
-    /// An error where a session that somebody is asked to leave could not be opened here once they have.
-    async fn could_open(&self, id: &str) -> Result<(), Problem> {
-        let summary = self.summary(id).await?;
-        self.refresh().await?;
-        let workspace = self.workspace(&summary.started.cwd)?;
-        // Somebody else may take it meanwhile: then there is none for this one, as for any other.
-        drop(self.rooms.take(Need::Room, self.slots.put_one_to_sleep()).await?);
-        Ok(self.charla.can_resume(id, Some(workspace)).await?)
     }
 
     /// What the process says that has the session open; nothing where none has, or where it is being opened here: then it

@@ -75,6 +75,7 @@ pub(crate) struct Shared {
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Progress {
+    connections: usize,
     requests: usize,
     disconnects: usize,
 }
@@ -83,6 +84,11 @@ impl Server {
     /// Starts a server on a free port.
     pub fn start(script: Script) -> io::Result<Self> {
         Self::start_on(0, script, None)
+    }
+
+    /// How many connections were made to it.
+    pub fn connections(&self) -> usize {
+        self.shared.progress.borrow().connections
     }
 
     /// Starts a server on this port (0: a free one), telling `observer` of each request.
@@ -176,6 +182,7 @@ async fn accept(listener: TcpListener, shared: Arc<Shared>) -> io::Result<()> {
         tokio::select! {
             accepted = listener.accept() => {
                 let (stream, _) = accepted?;
+                shared.progress.send_modify(|progress| progress.connections += 1);
                 connections.spawn(serve(stream, Arc::clone(&shared)));
             }
             Some(_) = connections.join_next() => {}

@@ -6,6 +6,7 @@ use serde_json::json;
 
 use super::done;
 use crate::call::Call;
+use crate::hub::Taking;
 use crate::problem::Problem;
 use crate::repeats::Answer;
 
@@ -13,6 +14,6 @@ use crate::repeats::Answer;
 /// it, and nothing is taken from them: who asks again waits a while for what they say. Their leaving it is a yes.
 pub(crate) async fn take(call: Call) -> Result<Answer, Problem> {
     let request = Request { by: call.user.name.clone(), command: Command::HandOver };
-    let is_here = call.owner.hub.take(call.part("id"), &request).await?;
+    let is_here = Taking(&call.owner.hub).take(call.part("id"), &request).await?;
     done(StatusCode::OK, &json!({ "state": if is_here { "running" } else { "asked" } }))
 }

@@ -31,6 +31,20 @@ fn a_prompt_is_answered_as_a_stream_of_records_and_turn_events() {
 }
 
 #[test]
+fn sessions_of_a_user_share_their_connections_to_a_model() {
+    let server = server(Script::always("Hello."));
+    let place = place(&server);
+    let served = Served::start(&place);
+    for _ in 0..6 {
+        let session = served.begin("hi");
+        served.events(&session, 0).until("turn_ended");
+    }
+    assert_eq!(server.requests().len(), 6);
+    // Who asks while the last answer is not read to its end needs one more.
+    assert!(server.connections() <= 3, "{} connections", server.connections());
+}
+
+#[test]
 fn a_stream_that_broke_goes_on_where_it_was() {
     let server = server(Script::new(["One.", "Two."]));
     let place = place(&server);
