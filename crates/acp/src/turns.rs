@@ -75,7 +75,8 @@ impl Turns {
     fn known(&self, prompt: &str) -> Option<End> {
         let mut state = self.state();
         let end = state.ended.remove(prompt);
-        end.or_else(|| state.over.then(|| End::Failed("the session has ended".to_owned())))
+        // A session that was closed over it.
+        end.or_else(|| state.over.then_some(End::Stopped("cancelled")))
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

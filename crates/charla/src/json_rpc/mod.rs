@@ -3,13 +3,15 @@
 mod requests;
 
 use std::collections::HashMap;
+use std::fmt;
 use std::io::{BufRead, Read, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use charla_core::CancellationToken;
-use serde_json::{Value, json};
+use serde::de::{Deserializer, IgnoredAny, MapAccess, Visitor};
+use serde_json::{Map, Value, json};
 use tokio::sync::{mpsc, oneshot};
 
 pub use requests::{Incoming, Requests};
@@ -35,7 +37,9 @@ pub const INTERNAL_ERROR: i64 = -32603;
 enum Line {
     /// JSON.
     Message(Value),
-    /// Anything else, or more than is taken.
+    /// More than is taken: of its fields those that stand before what is too long, see [`beginning`].
+    TooLong(Value),
+    /// Anything else.
     Nonsense,
 }
 
@@ -200,13 +204,45 @@ fn read_lines(mut input: impl BufRead, heard: &mpsc::Sender<Line>) {
             continue;
         }
         let is_long = line.len() > LONGEST;
-        let message = serde_json::from_slice(&line).ok().filter(|_| !is_long);
-        if heard.blocking_send(message.map_or(Line::Nonsense, Line::Message)).is_err()
+        let message = match is_long {
+            true => Line::TooLong(beginning(&line)),
+            false => serde_json::from_slice(&line).map_or(Line::Nonsense, Line::Message),
+        };
+        if heard.blocking_send(message).is_err()
             || (is_long && !line.ends_with(b"\n") && input.skip_until(b'\n').is_err())
         {
             return;
         }
     }
+}
+
+/// The fields of a message that was cut, with the values of `id` and `method` alone: whoever waits for an answer to it gets one.
+fn beginning(line: &[u8]) -> Value {
+    struct Fields<'a>(&'a mut Map<String, Value>);
+    impl<'de> Visitor<'de> for Fields<'_> {
+        type Value = ();
+
+        fn expecting(&self, f: &mut fmt::Formatter) -> fmt::Result {
+            f.write_str("a message")
+        }
+
+        fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
+            while let Some(name) = map.next_key::<String>()? {
+                let is_told = matches!(name.as_str(), "id" | "method");
+                // What is too long may be the value itself.
+                let value = self.0.entry(name).or_insert(Value::Null);
+                match is_told {
+                    true => *value = map.next_value()?,
+                    false => map.next_value::<IgnoredAny>().map(drop)?,
+                }
+            }
+            Ok(())
+        }
+    }
+    let mut fields = Map::new();
+    // It ends in the middle: that this fails says nothing.
+    let _ = serde_json::Deserializer::from_slice(line).deserialize_map(Fields(&mut fields));
+    Value::from(fields)
 }
 
 fn write_lines(mut output: impl Write, mut to_send: mpsc::Receiver<Outgoing>) {

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use charla_core::CancellationToken;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 
-use super::{Connection, INVALID_REQUEST, Line, PARSE_ERROR};
+use super::{Connection, INVALID_REQUEST, LONGEST, Line, PARSE_ERROR};
 
 /// What a client sent.
 #[derive(Debug)]
@@ -72,9 +72,9 @@ impl Requests {
                         self.batch.extend(messages);
                     }
                     Some(Line::Message(message)) => self.batch.push_back(message),
+                    Some(Line::TooLong(beginning)) => self.refuse_long(&beginning).await,
                     Some(Line::Nonsense) => {
-                        let why = "that is no JSON, or too much";
-                        self.connection.refuse(&Value::Null, PARSE_ERROR, why).await;
+                        self.connection.refuse(&Value::Null, PARSE_ERROR, "that is no JSON").await;
                     }
                 },
                 Some(done) = self.tasks.join_next(), if !self.tasks.is_empty() => {
@@ -87,9 +87,13 @@ impl Requests {
     }
 
     async fn take(&self, mut message: Value) -> Option<Incoming> {
-        let id = message.get("id").filter(|id| id.is_string() || id.is_number()).cloned();
+        let id = message.get("id").filter(|id| is_id(id)).cloned();
         let method = message.get("method").and_then(Value::as_str).map(str::to_owned);
         match (method, id) {
+            (Some(_), None) if message.get("id").is_some() => {
+                let why = "the id of a request is a text or a number";
+                self.connection.refuse(&Value::Null, INVALID_REQUEST, why).await;
+            }
             (Some(method), None) if method == self.connection.cancelled => self.take_back(&message),
             (Some(method), id) => {
                 let params = message.get_mut("params").map(Value::take).unwrap_or_default();
@@ -101,6 +105,16 @@ impl Requests {
             }
         }
         None
+    }
+
+    /// What is too long gets an answer, or is one to us: nobody waits for it without an end.
+    async fn refuse_long(&self, beginning: &Value) {
+        let why = format!("a message has at most {} MB", LONGEST / (1024 * 1024));
+        let id = beginning.get("id").filter(|id| is_id(id)).unwrap_or(&Value::Null);
+        match beginning.get("method") {
+            None if !id.is_null() => self.connection.answered(id, json!({"error": {"message": why}})),
+            _ => self.connection.refuse(id, INVALID_REQUEST, &why).await,
+        }
     }
 
     fn take_back(&self, message: &Value) {
@@ -163,4 +177,8 @@ impl Requests {
         };
         let _ = tokio::time::timeout(patience, ended).await;
     }
+}
+
+fn is_id(id: &Value) -> bool {
+    id.is_string() || id.is_number()
 }

@@ -31,15 +31,40 @@ async fn messages_that_come_together_are_taken_one_by_one_and_nonsense_is_refuse
     while let Some(Incoming { id, method, params }) = requests.next().await {
         seen.push((id, method, params));
     }
-    let expected = [
-        (Some(json!(1)), "a".to_owned(), Value::Null),
-        (None, "b".to_owned(), json!({"x": 1})),
-        (None, "c".to_owned(), Value::Null),
-    ];
+    let expected = [(Some(json!(1)), "a".to_owned(), Value::Null), (None, "b".to_owned(), json!({"x": 1}))];
     assert_eq!(seen, expected);
     drop((connection, requests));
     let codes: Vec<Value> = written(reader).iter().map(|message| message["error"]["code"].clone()).collect();
-    assert_eq!(codes, [json!(INVALID_REQUEST), json!(INVALID_REQUEST), json!(PARSE_ERROR)]);
+    assert_eq!(codes, [INVALID_REQUEST, INVALID_REQUEST, PARSE_ERROR, INVALID_REQUEST].map(Value::from));
+}
+
+#[tokio::test]
+async fn a_message_that_is_too_long_is_refused_by_its_id_and_is_an_answer_where_we_asked() {
+    let long = "x".repeat(LONGEST);
+    let lines = format!(
+        "{{\"jsonrpc\":\"2.0\",\"id\":\"a\",\"method\":\"m\",\"params\":\"{long}\"}}\n\
+         {{\"params\":\"{long}\",\"id\":2,\"method\":\"m\"}}\n\
+         {{\"id\":4,\"method\":\"{long}\"}}\n\
+         {{\"id\":1,\"result\":\"{long}\"}}\n\
+         {{\"id\":3,\"method\":\"after\"}}\n"
+    );
+    let (connection, mut requests, reader) = client(&lines, 8);
+    let asked = connection.clone();
+    let asked = tokio::spawn(async move { asked.request("read", &Value::Null).await });
+    // The answer finds the question only where that was asked before.
+    while connection.asked().is_empty() {
+        tokio::task::yield_now().await;
+    }
+    let next = requests.next().await.unwrap();
+    assert_eq!(next.method, "after");
+    assert_eq!(asked.await.unwrap(), Err(NoAnswer::Refused("a message has at most 16 MB".to_owned())));
+    drop((connection, requests));
+    let written: Vec<Value> = written(reader);
+    let refused = written.iter().filter(|message| message["error"]["code"] == INVALID_REQUEST);
+    assert_eq!(
+        refused.map(|message| &message["id"]).collect::<Vec<_>>(),
+        [&json!("a"), &Value::Null, &json!(4)]
+    );
 }
 
 #[tokio::test]

@@ -191,6 +191,7 @@ fn official(message: &Value, asked: Option<&str>) {
         (None, Some("session/new")) => read!(NewSessionResponse, result),
         (None, Some("session/load")) => read!(LoadSessionResponse, result),
         (None, Some("session/prompt")) => read!(PromptResponse, result),
+        (None, Some("session/close")) => read!(CloseSessionResponse, result),
         _ => panic!("no type is known for {message:#}"),
     };
     if let Err(error) = read {

@@ -24,7 +24,10 @@ fn garbage_is_answered_and_hurts_nobody() {
     }
     let huge = format!(r#"{{"id":2,"method":"{}"}}"#, "x".repeat(17 * 1024 * 1024));
     client.say(&huge);
-    assert_eq!(client.hear()["error"]["code"], -32700);
+    let refused = client.hear();
+    assert_eq!((&refused["id"], &refused["error"]["code"]), (&json!(2), &json!(-32600)), "{refused}");
+    client.say(r#"{"id":true,"method":"session/list"}"#);
+    assert_eq!(client.hear()["error"]["code"], -32600);
     client.ask(3, "initialize", json!({"protocolVersion": "one", "clientCapabilities": 7}));
     assert_eq!(client.answer(3)["result"]["protocolVersion"], 1);
     for nonsense in [
@@ -75,6 +78,27 @@ fn two_prompts_at_once_are_one_too_many() {
     let no = json!({"outcome": {"outcome": "selected", "optionId": "reject"}});
     client.say(&json!({"jsonrpc": "2.0", "id": question["id"], "result": no}).to_string());
     assert_eq!(client.answer(3)["result"]["stopReason"], "end_turn");
+    client.leave();
+}
+
+#[test]
+fn a_session_that_is_closed_over_a_prompt_ends_it_as_cancelled_and_keeps_its_question() {
+    let model = server(Script::new([shell("touch made"), "Done.".into()]));
+    let place = place(&model);
+    let (mut client, session) = Raw::in_session(&place);
+    client.prompt(3, &session, "go");
+    client.wait_for("session/request_permission");
+    client.ask(4, "session/close", json!({"sessionId": session}));
+    let mut answers = Vec::new();
+    while answers.len() < 2 {
+        answers.extend(Some(client.hear()).filter(|message| message.get("method").is_none()));
+    }
+    answers.sort_by_key(|answer| answer["id"].as_u64());
+    assert_eq!(answers[0]["result"]["stopReason"], "cancelled", "{answers:?}");
+    assert_eq!(answers[1]["result"], json!({}), "{answers:?}");
+    client.ask(5, "session/load", json!({"sessionId": session, "cwd": place.work(), "mcpServers": []}));
+    client.wait_for("session/request_permission");
+    assert_eq!(place.read("made"), None);
     client.leave();
 }
 
