@@ -210,6 +210,15 @@ impl Part {
         }
     }
 
+    /// True for media, and for a tool's answer that has some.
+    pub fn has_media(&self) -> bool {
+        match &self.kind {
+            PartKind::InlineData(_) | PartKind::FileData(_) => true,
+            PartKind::FunctionResponse(response) => response.parts.iter().any(Part::has_media),
+            _ => false,
+        }
+    }
+
     /// A part with a call of a tool.
     pub fn function_call(call: FunctionCall) -> Self {
         Self::new(PartKind::FunctionCall(Box::new(call)))

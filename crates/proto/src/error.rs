@@ -96,6 +96,17 @@ impl LlmErrorKind {
         self.is_retryable() || self == LlmErrorKind::Quota
     }
 
+    /// What was sent may be the cause: sent again, with whatever is said after it, it would be refused again.
+    pub fn refuses_content(self) -> bool {
+        matches!(
+            self,
+            LlmErrorKind::InvalidRequest
+                | LlmErrorKind::ContextOverflow
+                | LlmErrorKind::Blocked
+                | LlmErrorKind::NotSupported
+        )
+    }
+
     /// What a person can do about it, when nothing better is known.
     pub fn hint(self) -> Option<Hint> {
         Some(match self {

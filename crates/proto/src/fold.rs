@@ -355,9 +355,19 @@ impl Conversation {
         {
             self.last_usage = None;
         }
+        if ended.error.is_some_and(LlmErrorKind::refuses_content)
+            && self.shortening.leave_out_refused_media(&self.contents)
+        {
+            self.last_usage = None;
+        }
         if matches!(ended.end, TurnEnd::Withdrawn | TurnEnd::HookBlocked) && unanswered {
             self.shortening.left_out.extend(turn.prompts);
         }
+    }
+
+    /// True when media was said that no model has answered to. A provider that refuses it is not sent it again.
+    pub fn has_unanswered_media(&self) -> bool {
+        shortening::media_since_the_last_answer(&self.contents).next().is_some()
     }
 
     /// The number up to which records were written elsewhere.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use charla_testkit::{Reply, Script};
+use charla_testkit::{Failure, Reply, Script};
 use serde_json::{Value, json};
 
 use crate::editor::{Raw, edit, new, place, prompt, shell};
@@ -70,6 +70,28 @@ fn data_that_no_provider_takes_is_refused_and_the_session_goes_on() {
     }
     assert_eq!(seen.result(3)["stopReason"], "end_turn", "{seen:#?}");
     assert_eq!(model.requests().len(), 1);
+}
+
+#[test]
+fn an_image_that_the_provider_refuses_is_not_sent_again_and_the_session_goes_on() {
+    let too_large = Failure::bad_request("image exceeds 5 MB maximum: 6222720 bytes > 5242880 bytes");
+    let model = server(Script::new([Reply::from(too_large), Reply::new().text("Hello.")]));
+    let place = place(&model);
+    let blocks = json!([
+        {"type": "text", "text": "look at this"},
+        {"type": "image", "mimeType": "image/png", "data": "iVBORw0KGgo="},
+    ]);
+    let image = json!({"method": "session/prompt", "params": {"sessionId": "$session", "prompt": blocks}});
+    let seen = edit(&place, &json!({"steps": [new(&place), image, prompt("and now?")]}));
+    let refused = seen.result(1)["error"]["message"].as_str().unwrap();
+    assert!(refused.contains("image exceeds 5 MB") && refused.contains("is not sent again"), "{seen:#?}");
+    assert_eq!(seen.result(2)["stopReason"], "end_turn", "{seen:#?}");
+    let [first, second] = [0, 1].map(|at| model.requests()[at].body.to_string());
+    assert!(first.contains("iVBORw0KGgo="), "{first}");
+    assert!(!second.contains("iVBORw0KGgo="), "{second}");
+    for part in ["look at this", "image/png was left out", "and now?"] {
+        assert!(second.contains(part), "{part}: {second}");
+    }
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use charla_testkit::{Reply, Script, Server, Usage};
+use charla_testkit::{Failure, Reply, Script, Server, Usage};
 use serde_json::{Value, json};
 
 use crate::place::{Place, Run, server};
@@ -36,6 +36,32 @@ fn files_named_in_a_prompt_go_along_on_every_wire() {
         for expected in ["what is this? @shot.png, see @notes.txt.", "iVBORw0KGgo", "image/png", "alpha beta"]
         {
             assert!(sent.contains(expected), "{model}: {expected} is missing: {sent}");
+        }
+        assert!(server.problems().is_empty(), "{model}: {:?}", server.problems());
+    }
+}
+
+#[test]
+fn an_image_that_the_provider_refuses_stands_in_the_way_of_nothing_said_later() {
+    for model in ["gemini/gemini-2.5-flash", "openai/gpt-5", "anthropic/claude-sonnet-5"] {
+        let refused = Failure::bad_request("Image dimensions exceed 8000 pixels");
+        let server =
+            server(Script::new([Reply::from(refused), Reply::new().text("ok"), Reply::new().text("ok")]));
+        let place = Place::with_server(&server);
+        fs::write(place.work().join("shot.png"), PNG).unwrap();
+        let run = place.run(&["-m", model, "-p", "what is this? @shot.png"]);
+        assert_ne!(run.code, Some(0), "{model}: {}{}", run.out, run.err);
+        assert!(
+            run.err.contains("8000 pixels") && run.err.contains("not sent again"),
+            "{model}: {}",
+            run.err
+        );
+        let (id, _) = place.journals().pop().unwrap();
+        for said in ["what else?", "and then?"] {
+            ok(&place, &["-m", model, "--resume", &id, "-p", said]);
+            let sent = last(&server).to_string();
+            assert!(!sent.contains("iVBORw0KGgo"), "{model}: {sent}");
+            assert!(sent.contains("image/png was left out") && sent.contains(said), "{model}: {sent}");
         }
         assert!(server.problems().is_empty(), "{model}: {:?}", server.problems());
     }

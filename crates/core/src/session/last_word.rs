@@ -12,6 +12,7 @@ use super::{SESSION, repair};
 const PAUSES: u32 = 8;
 /// How often the model may mend an answer that does not fit its schema.
 const REPAIRS: u32 = 2;
+const REFUSED_MEDIA: &str = "the media that came with it is not sent again: attach it in another form, or choose a model that takes it";
 
 impl Session {
     /// The ending of a turn whose process died after the model's last word, before the end was recorded.
@@ -69,6 +70,7 @@ impl Session {
     pub(super) async fn end_turn(&mut self, ending: Ending) -> Result<(), Stop> {
         self.tell_overrun(&ending);
         let Ending { end, detail, error, by } = ending;
+        let error = error.map(|error| self.about_media(error));
         let ended = TurnEnded {
             turn: self.ledger.conversation.past.count,
             end,
@@ -80,6 +82,15 @@ impl Session {
             self.ledger.show(TurnEvent::failure(error));
         }
         Ok(self.ledger.commit_one(Fact::TurnEnded(Box::new(ended))).await?)
+    }
+
+    /// A refusal that may be about media comes with what is done about it: the next prompt would be refused with it, too.
+    fn about_media(&self, error: LlmError) -> LlmError {
+        let is_refused = error.kind.refuses_content() && error.hint().is_none();
+        match is_refused && self.ledger.conversation.has_unanswered_media() {
+            true => error.with_hint(REFUSED_MEDIA),
+            false => error,
+        }
     }
 
     /// An answer that came at more than the turn's limits is an answer; what it took is said.

@@ -190,7 +190,7 @@ fn changes_what_is_sent(fact: &Fact) -> bool {
     match fact {
         Fact::Rewound(_) | Fact::Compressed(_) | Fact::Restored(_) | Fact::OutputsCut(_) => true,
         Fact::TurnEnded(ended) => {
-            ended.error == Some(LlmErrorKind::ContextOverflow)
+            ended.error.is_some_and(LlmErrorKind::refuses_content)
                 || matches!(ended.end, TurnEnd::Withdrawn | TurnEnd::HookBlocked)
         }
         Fact::HookActed(acted) => acted.effect == HookEffect::Cleared,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use crate::{Compressed, CompressionFailed, Content, OutputsCut, PartKind};
+use crate::{Compressed, CompressionFailed, Content, OutputsCut, Part, PartKind, Role};
 
 /// Characters that are kept of each text of a prompt that did not fit the window.
 const REFUSED_PROMPT: usize = 1000;
@@ -23,6 +23,8 @@ pub struct Shortening {
     cleared: Vec<u64>,
     /// Contents that are sent cut, by their record.
     trimmed: BTreeMap<u64, Arc<Content>>,
+    /// Records whose media are not sent: a provider refused them.
+    without_media: BTreeSet<u64>,
     /// Contents were let go of, see [`super::Conversation::forget_replaced`].
     forgetful: bool,
     /// Contents that were let go of are needed again.
@@ -69,6 +71,7 @@ impl Shortening {
         self.failed = None;
         self.trimmed.retain(|seq, _| *seq <= to);
         self.left_out.retain(|seq| *seq <= to);
+        self.without_media.retain(|seq| *seq <= to);
     }
 
     pub(super) fn cut_outputs(&mut self, cut: &OutputsCut, contents: &[Said]) {
@@ -110,6 +113,14 @@ impl Shortening {
         is_cut
     }
 
+    /// What was said since the last answer is sent without its media from now on. The provider refused it, and would refuse it
+    /// again with every later prompt. True when there was any.
+    pub(super) fn leave_out_refused_media(&mut self, contents: &[Said]) -> bool {
+        let known = self.without_media.len();
+        self.without_media.extend(media_since_the_last_answer(contents));
+        self.without_media.len() > known
+    }
+
     pub(super) fn sent(&self, contents: &[Said]) -> Vec<Said> {
         let from = self.compressed.as_ref().map_or(0, |compressed| compressed.kept_from);
         let from = from.max(self.cleared.last().map_or(0, |cleared| cleared.saturating_add(1)));
@@ -119,7 +130,11 @@ impl Shortening {
         });
         let kept = contents.iter().filter(|(seq, _)| *seq >= from && !self.left_out.contains(seq));
         let kept = kept.map(|(seq, content)| (*seq, self.trimmed.get(seq).unwrap_or(content).clone()));
-        stand_ins.chain(kept).collect()
+        let sent = stand_ins.chain(kept).map(|(seq, content)| match self.without_media.contains(&seq) {
+            true => (seq, Arc::new(without_media(&content))),
+            false => (seq, content),
+        });
+        sent.collect()
     }
 
     pub(super) fn forget_replaced(&mut self, contents: &mut Vec<Said>) {
@@ -129,6 +144,7 @@ impl Shortening {
         contents.retain(|(seq, _)| *seq >= from);
         self.trimmed.retain(|seq, _| *seq >= from);
         self.left_out.retain(|seq| *seq >= from);
+        self.without_media.retain(|seq| *seq >= from);
         self.forgetful |= contents.len() < known;
         contents.shrink_to(contents.len() * 2);
     }
@@ -136,4 +152,33 @@ impl Shortening {
     pub(super) fn is_whole(&self) -> bool {
         !self.lacking
     }
+}
+
+/// The records with media that no model has answered to.
+pub(super) fn media_since_the_last_answer(contents: &[Said]) -> impl Iterator<Item = u64> {
+    let said = contents.iter().rev().take_while(|(_, content)| content.role == Role::User);
+    said.filter(|(_, content)| content.parts.iter().any(Part::has_media)).map(|(seq, _)| *seq)
+}
+
+/// The content with a word for each media, in its place or after the answers of tools.
+fn without_media(content: &Content) -> Content {
+    let mut content = content.clone();
+    let mut beside = Vec::new();
+    for part in &mut content.parts {
+        match &mut part.kind {
+            PartKind::InlineData(blob) => *part = about_media(&blob.mime_type),
+            PartKind::FileData(file) => *part = about_media(&file.file_uri),
+            PartKind::FunctionResponse(response) => {
+                let media = response.parts.extract_if(.., |part| part.has_media());
+                beside.extend(media.map(|_| about_media(&format!("media of {}", response.name))));
+            }
+            _ => {}
+        }
+    }
+    content.parts.extend(beside);
+    content
+}
+
+fn about_media(what: &str) -> Part {
+    Part::text(format!("\n[{what} was left out: the provider refused the request that it came with]\n"))
 }

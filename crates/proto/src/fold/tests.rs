@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Confirmation, GrantRevoked, PromptWithdrawn, Rewound};
+use crate::{Confirmation, FunctionResponse, GrantRevoked, PromptWithdrawn, Restored, Rewound};
 
 fn conversation(facts: Vec<Fact>) -> Conversation {
     let records: Vec<Record> =
@@ -29,6 +29,60 @@ fn a_prompt_taken_back_before_any_answer_is_kept_and_not_sent() {
     assert_eq!(conversation.contents.len(), 2);
     let sent: Vec<String> = conversation.sent().iter().map(|(_, content)| content.text()).collect();
     assert_eq!(sent, ["right"]);
+}
+
+fn refused(turn: u64) -> Fact {
+    let error = Some(LlmErrorKind::InvalidRequest);
+    Fact::TurnEnded(Box::new(TurnEnded { turn, end: TurnEnd::Error, detail: None, error, by: None }))
+}
+
+fn looking(turn: u64, text: &str) -> Fact {
+    let parts = vec![Part::text(text), Part::inline_data("image/png", "AAAA")];
+    let prompt = Arc::new(Content::new(Role::User, parts));
+    Fact::TurnStarted(TurnStarted { turn, prompt, id: String::new(), by: "me".to_owned() })
+}
+
+fn said(content: Content) -> Fact {
+    let said = serde_json::json!({"turn": 1, "content": content});
+    Fact::ModelContent(serde_json::from_value(said).unwrap())
+}
+
+fn media_sent(conversation: &Conversation) -> Vec<bool> {
+    let has_media = |content: &Content| content.parts.iter().any(Part::has_media);
+    conversation.sent().iter().map(|(_, content)| has_media(content)).collect()
+}
+
+#[test]
+fn media_of_a_refused_request_is_kept_and_not_sent_again() {
+    let answered = [looking(1, "this was taken"), said(Content::model("a cat")), ended(1, TurnEnd::Finished)];
+    let later = [
+        looking(2, "this was not"),
+        refused(2),
+        started(3, "p", "so?"),
+        Fact::Restored(Restored { by: None }),
+    ];
+    let whole = conversation(answered.into_iter().chain(later).collect());
+    assert_eq!(media_sent(&whole), [true, false, false, false]);
+    let sent = whole.sent()[2].1.text();
+    assert!(sent.starts_with("this was not\n[image/png was left out"), "{sent}");
+    assert!(whole.contents[2].1.parts[1].has_media(), "nothing is lost");
+}
+
+#[test]
+fn media_that_a_tool_returned_is_left_out_like_a_prompts_and_its_answer_stays() {
+    let call = FunctionCall::new("c", "read_file", Args::default());
+    let mut response = FunctionResponse::output("c", "read_file", "an image");
+    response.parts.push(Part::inline_data("image/png", "AAAA"));
+    let ended = serde_json::json!({"turn": 1, "call": "c", "status": "success", "response": response});
+    let ended: CallEnded = serde_json::from_value(ended).unwrap();
+    let calls = said(Content::new(Role::Model, vec![Part::function_call(call)]));
+    let facts = vec![started(1, "p", "look"), calls, Fact::CallEnded(Box::new(ended))];
+    assert_eq!(media_sent(&conversation(facts.clone())), [false, false, true]);
+    let after = conversation(facts.into_iter().chain([refused(1)]).collect());
+    assert_eq!(media_sent(&after), [false, false, false]);
+    let (_, sent) = &after.sent()[2];
+    assert_eq!(sent.function_responses().next().unwrap().to_text(), "an image");
+    assert!(sent.text().contains("media of read_file was left out"), "{sent:?}");
 }
 
 #[test]

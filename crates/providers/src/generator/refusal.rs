@@ -1,6 +1,6 @@
 //! What a server says it does not take, in the words of many.
 
-use charla_proto::{Content, GenerateRequest, LlmError, LlmErrorKind, Part, PartKind, Thinking};
+use charla_proto::{GenerateRequest, LlmError, LlmErrorKind, Part, Thinking};
 
 use crate::endpoint::{Quirks, ThinkingStyle};
 
@@ -128,14 +128,7 @@ fn refuses_field(error: &LlmError, names: &[&str]) -> bool {
 }
 
 fn has_media(request: &GenerateRequest) -> bool {
-    fn is_media(part: &Part) -> bool {
-        match &part.kind {
-            PartKind::InlineData(_) | PartKind::FileData(_) => true,
-            PartKind::FunctionResponse(response) => response.parts.iter().any(is_media),
-            _ => false,
-        }
-    }
-    request.contents.iter().any(|content: &std::sync::Arc<Content>| content.parts.iter().any(is_media))
+    request.contents.iter().any(|content| content.parts.iter().any(Part::has_media))
 }
 
 /// True when the words say that the model takes no media at all, whatever status they come with.
@@ -158,7 +151,7 @@ fn refuses_media(error: &LlmError) -> bool {
 mod tests {
     use std::sync::Arc;
 
-    use charla_proto::Role;
+    use charla_proto::{Content, Role};
 
     use super::*;
 
