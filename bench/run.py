@@ -248,10 +248,10 @@ def long_conversation(release, measure, env, home):
         runs = [timed(measure, [release / "charla", "approvals"], env, b"") for _ in range(5)]
         figures[name] = (min(seconds for seconds, _ in runs), max(memory for _, memory in runs) / 1024)
     size = sum(map(len, whole)) / 1_048_576
-    good &= flat(f"  memory of resuming it ({size:.0f} MB) / one of 200 turns", figures["long"][1], figures["short"][1], "MB", 1.25)
-    good &= limit("  reading and folding it", figures["long"][0], 0.5, figures["long"][1] * 1024, 30)
+    good &= flat(f"  memory of resuming 2,000 turns ({size:.0f} MB) / 200", figures["long"][1], figures["short"][1], "MB", 1.25)
+    good &= limit("  reading and folding 2,000 turns", figures["long"][0], 0.5, figures["long"][1] * 1024, 30)
     listed = timed(measure, [release / "charla", "--list-sessions"], env, b"long")
-    return good & limit("  listing it", listed[0], 0.3, listed[1], None)
+    return good & limit("  listing 2,000 turns", listed[0], 0.3, listed[1], None)
 
 
 def recovery(release, measure, env, runs):
@@ -315,7 +315,7 @@ def interactive(release, measure, env, home, quick):
         turns = 200 if quick else 2000
         terminal = {**env, "TERM": "xterm-256color"}
         (_, early), (_, late) = (talk(charla, terminal, home, count, "Hello there.") for count in [turns // 10, turns])
-        good &= flat(f"terminal, memory after {turns} turns", late, early, "KB", 1.5)
+        good &= flat(f"terminal, memory after {turns} turns", late / 1024, early / 1024, "MB", 1.5)
         with tempfile.TemporaryDirectory() as folder:
             plant(pathlib.Path(folder), 100_000)
             offered = min(completion(charla, terminal, folder) for _ in range(3))
