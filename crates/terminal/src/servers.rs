@@ -93,7 +93,7 @@ pub fn tell_added(name: &str, added: &Added, printer: &mut Printer) {
     if let Some(word) = &added.left_behind {
         let word = one_line(word);
         printer.warning(&format!(
-            "`{word}` is in this folder, and {name} starts in an empty one: write the whole path, or add it again with --cwd . to start it in whatever workspace you are in"
+            "`{word}` is in this folder, and {name} starts in an empty one: write the whole path, or `charla mcp add --cwd . {name} …` to start it in whatever workspace you are in"
         ));
     }
     if let Some(replaced) = &added.replaced {

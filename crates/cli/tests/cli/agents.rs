@@ -156,7 +156,8 @@ fn several_work_at_once_and_each_call_gets_its_answer() {
     // Each of the first four waits until all of them have begun.
     let meet = |name: &str| {
         shell(&format!(
-            "touch begun-{name}; n=0; until [ $(ls begun-* | wc -l) -ge 4 ]; do sleep 0.05; done; echo met"
+            "touch begun-{name} runs-{name}; until [ $(ls begun-* | wc -l) -ge 4 ]; do sleep 0.05; done; \
+             sleep 0.2; ls runs-* | wc -l >> counts; rm runs-{name}; echo met"
         ))
     };
     let rules = names.iter().flat_map(|name| {
@@ -166,6 +167,9 @@ fn several_work_at_once_and_each_call_gets_its_answer() {
     let place = place(&server);
     names.iter().for_each(|name| agent(&place, name, ""));
     ok(&place.run(&[&MODEL[..], &["--approval-mode", "yolo"]].concat()), "Together.\n");
+    let counts = place.read("counts").unwrap();
+    let counts: Vec<usize> = counts.lines().map(|line| line.trim().parse().unwrap()).collect();
+    assert!(counts.len() == names.len() && counts.iter().all(|count| *count <= 4), "{counts:?}");
     let last = server.requests().pop().unwrap().body;
     let results: Vec<String> = last["messages"]
         .as_array()
