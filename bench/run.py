@@ -279,21 +279,26 @@ def recovery(release, measure, env, runs):
 
 
 def confined(release, env, home):
-    """200 `true` in the reading confinement beside 200 without one, in a workspace of 200 files."""
+    """200 `true` in each confinement beside 200 without one, in a workspace of 200 files. The budget is that of what runs unasked and reads."""
     workspace = pathlib.Path(home) / "workspace"
     for number in range(200):
         path = workspace / f"folder{number % 10}" / f"file{number}"
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("x")
-    (workspace / ".env").write_text("x")
+    for name in (".env", "AGENTS.md", ".git/HEAD", ".git/config"):
+        (workspace / name).parent.mkdir(exist_ok=True)
+        (workspace / name).write_text("")
     runs = []
     for _ in range(3):
-        output = subprocess.run([release / "confined", "200", workspace], env=env, check=True, capture_output=True).stdout
-        _, plain, _, ours = output.split()
-        runs.append((float(ours), float(plain)))
-    ours, plain = min(runs)
+        output = subprocess.run([release / "confined", "200", workspace], env=env, check=True, capture_output=True, text=True).stdout
+        words = output.split()
+        told = dict(zip(words[::2], map(float, words[1::2])))
+        runs.append((told["confined"], told["plain"], told))
+    ours, plain, told = min(runs, key=lambda run: run[0])
     good = ours <= 2 * plain and ours <= 2
     print(f"{'a confined `true` / a plain one':34} {ours:8.2f} ms  {plain:8.2f} ms  {ours / plain:5.2f}x (budget 2x, 2 ms)  {'ok' if good else 'OVER'}")
+    for name in ("editing", "asked", "broad"):
+        print(f"{'… ' + name:34} {told[name]:8.2f} ms  {plain:8.2f} ms  {told[name] / plain:5.2f}x")
     return good
 
 
