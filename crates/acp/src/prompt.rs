@@ -72,7 +72,8 @@ impl Prompt {
             return Ok(());
         }
         let data = needed(resource, "blob")?;
-        let mime = resource.get("mimeType").and_then(Value::as_str).unwrap_or("application/octet-stream");
+        let mime = resource.get("mimeType").and_then(Value::as_str).filter(|mime| !mime.is_empty());
+        let mime = mime.unwrap_or("application/octet-stream");
         self.parts.push(Part::text(format!("{name}:")));
         self.parts.push(Part::inline_data(mime, data));
         Ok(())

@@ -1,7 +1,7 @@
 //! What comes of a call, for the model and for people. A server may say anything: it is marked as its words.
 
 use charla_proto::text::{middle, one_line, readable, unmarked};
-use charla_proto::{Blob, Display, Part, ToolError, ToolErrorKind, ToolOutput};
+use charla_proto::{Content, Display, Part, ToolError, ToolErrorKind, ToolOutput};
 use serde_json::Value;
 
 /// How much text of one result a model is given.
@@ -49,7 +49,9 @@ pub(crate) fn image_part(kind: &str, data: &str) -> Option<Part> {
     let is_known =
         ["image/", "audio/"].iter().any(|start| kind.starts_with(start)) && kind.chars().all(is_kind);
     let part = (is_known && data.len() <= MOST_DATA).then(|| Part::inline_data(kind, data))?;
-    part.as_inline_data().is_some_and(Blob::is_encoded).then_some(part)
+    // It may become part of a prompt.
+    let mut said = Content { parts: vec![part], ..Content::default() };
+    if said.prompt_problem().is_none() { said.parts.pop() } else { None }
 }
 
 #[derive(Default)]
