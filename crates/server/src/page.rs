@@ -1,41 +1,58 @@
 //! The web page. Its files are part of the binary; nothing else is ever loaded.
 
+use std::sync::LazyLock;
+
 use axum::Router;
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
 use http::{HeaderMap, HeaderValue, StatusCode, header};
+use miniz_oxide::inflate::decompress_to_vec;
 
 use crate::access::Digest;
 use crate::routes::wrong_method;
 
 const SCRIPT: &str = "text/javascript; charset=utf-8";
 
-macro_rules! files {
-    ($($path:literal $file:literal $kind:expr;)*) => {
-        [$(($path, include_str!(concat!("../page/", $file)), $kind)),*]
-    };
-}
+/// Where each file is, its name and its kind.
+const FILES: [(&str, &str, &str); 17] = [
+    ("/", "index.html", "text/html; charset=utf-8"),
+    ("/sign-in", "sign-in.html", "text/html; charset=utf-8"),
+    ("/page/sign-in.js", "sign-in.js", SCRIPT),
+    ("/page/main.js", "main.js", SCRIPT),
+    ("/page/api.js", "api.js", SCRIPT),
+    ("/page/dom.js", "dom.js", SCRIPT),
+    ("/page/markdown.js", "markdown.js", SCRIPT),
+    ("/page/conversation.js", "conversation.js", SCRIPT),
+    ("/page/card.js", "card.js", SCRIPT),
+    ("/page/changes.js", "changes.js", SCRIPT),
+    ("/page/figures.js", "figures.js", SCRIPT),
+    ("/page/notify.js", "notify.js", SCRIPT),
+    ("/page/sharing.js", "sharing.js", SCRIPT),
+    ("/page/listing.js", "listing.js", SCRIPT),
+    ("/page/account.js", "account.js", SCRIPT),
+    ("/page/style.css", "style.css", "text/css; charset=utf-8"),
+    ("/favicon.svg", "favicon.svg", "image/svg+xml"),
+];
 
-/// Where each file is, its text and its kind.
-static FILES: [(&str, &str, &str); 17] = files! {
-    "/" "index.html" "text/html; charset=utf-8";
-    "/sign-in" "sign-in.html" "text/html; charset=utf-8";
-    "/page/sign-in.js" "sign-in.js" SCRIPT;
-    "/page/main.js" "main.js" SCRIPT;
-    "/page/api.js" "api.js" SCRIPT;
-    "/page/dom.js" "dom.js" SCRIPT;
-    "/page/markdown.js" "markdown.js" SCRIPT;
-    "/page/conversation.js" "conversation.js" SCRIPT;
-    "/page/card.js" "card.js" SCRIPT;
-    "/page/changes.js" "changes.js" SCRIPT;
-    "/page/figures.js" "figures.js" SCRIPT;
-    "/page/notify.js" "notify.js" SCRIPT;
-    "/page/sharing.js" "sharing.js" SCRIPT;
-    "/page/listing.js" "listing.js" SCRIPT;
-    "/page/account.js" "account.js" SCRIPT;
-    "/page/style.css" "style.css" "text/css; charset=utf-8";
-    "/favicon.svg" "favicon.svg" "image/svg+xml";
-};
+/// The texts of all files with their names, packed when the program is built.
+const PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/page.packed"));
+
+/// All texts with their names, from the first server of a process on.
+static TEXTS: LazyLock<String> = LazyLock::new(|| {
+    let texts = decompress_to_vec(PACKED).unwrap_or_default();
+    String::from_utf8(texts).unwrap_or_default()
+});
+
+/// The text of a file.
+fn text(file: &str) -> &'static str {
+    let mut parts = TEXTS.split('\0');
+    while let (Some(name), Some(text)) = (parts.next(), parts.next()) {
+        if name == file {
+            return text;
+        }
+    }
+    ""
+}
 
 /// The address that signs a browser in. What is behind `#` is not sent with the request for the page.
 pub(crate) fn sign_in_path(code: &str) -> String {
@@ -44,7 +61,8 @@ pub(crate) fn sign_in_path(code: &str) -> String {
 
 /// Serves the page's files.
 pub(crate) fn router() -> Router {
-    FILES.iter().fold(Router::new(), |router, (path, text, kind)| {
+    FILES.into_iter().fold(Router::new(), |router, (path, name, kind)| {
+        let text = text(name);
         let method = get(move |headers: HeaderMap| async move { file(&headers, text, kind) });
         router.route(path, method.fallback(wrong_method))
     })
@@ -65,4 +83,18 @@ fn file(asked: &HeaderMap, text: &'static str, kind: &'static str) -> Response {
         headers.insert(header::ETAG, tag);
     }
     response
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_of_the_page_is_served_as_it_is() {
+        let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("page");
+        assert_eq!(std::fs::read_dir(&folder).unwrap().count(), FILES.len());
+        for (_, name, _) in FILES {
+            assert_eq!(text(name), std::fs::read_to_string(folder.join(name)).unwrap(), "{name}");
+        }
+    }
 }

@@ -9,7 +9,7 @@ use charla_core::hooks::StartSource;
 use charla_core::prompt::OwnPrompt;
 use charla_core::session::{Clients, SessionHandle};
 use charla_proto::tool::Tool;
-use charla_proto::{ApprovalMode, BoxFuture, CancelTarget, Command, Owned, SessionStore};
+use charla_proto::{ApprovalMode, BoxFuture, CancelTarget, Command, FileJudge, Owned, SessionStore};
 use charla_providers::layers::LogSink;
 
 use super::agent_bounds::AgentBounds;
@@ -25,7 +25,7 @@ use super::options::RunOptions;
 use super::output_schema::OutputSchema;
 use super::plan_mode::{self, ModeChanges};
 use super::posted::take_requests;
-use super::rules::{RulePlaces, judge_of_files};
+use super::rules::{judge_of_files, plans};
 use super::store::{Begin, Opened, Sessions};
 use super::telemetry::{Caller as TracedCaller, LogSinks, Subject, Telemetry};
 use crate::agents::{Agent, Agents};
@@ -206,8 +206,15 @@ impl Opening<'_> {
         if self.child.is_some() || request.options.no_tools {
             return None;
         }
-        let files = judge_of_files(self.environment, &request.options.rule_files);
-        let agents = Agents::find(&self.settings.brought.sources(self.environment, files), notices);
+        let find = |files, notices: &mut dyn Notices| {
+            Agents::find(&self.settings.brought.sources(self.environment, files), notices)
+        };
+        // Rules are read for them where there is something that a rule could close.
+        let mut told: Vec<Notice> = Vec::new();
+        if find(FileJudge::default(), &mut told).is_empty() && told.is_empty() {
+            return None;
+        }
+        let agents = find(judge_of_files(self.environment, &request.options.rule_files), notices);
         let bounds = AgentBounds::new(self.settings);
         let calls = |agents| AgentCalls::new(agents, id, self.opener(request, caller), bounds);
         (!agents.is_empty()).then(|| Arc::new(calls(agents)))
@@ -236,8 +243,7 @@ impl Opening<'_> {
         model: &BoundModel,
     ) -> (Vec<Arc<dyn Tool>>, ModeChanges) {
         let mode = self.settings.tools.approval_mode.unwrap_or_default();
-        let plans = RulePlaces::of(self.environment).planning(self.settings).plans;
-        let (planning, changes) = plan_mode::tools(mode, plans);
+        let (planning, changes) = plan_mode::tools(mode, plans(self.environment, self.settings));
         let core = self.settings.tools.core.as_ref();
         let is_wanted = |tool: &Arc<dyn Tool>| {
             core.is_none_or(|names| names.contains(&tool.declaration().name))

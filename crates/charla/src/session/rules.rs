@@ -81,9 +81,7 @@ impl RulePlaces {
 
     /// The same with plans where these settings want them.
     pub fn planning(self, settings: &Settings) -> Self {
-        let wanted = settings.tools.plan_directory.as_ref();
-        let plans = wanted.map_or(self.plans, |folder| self.directory.join(folder));
-        Self { plans, ..self }
+        Self { plans: plans(&self.environment, settings), ..self }
     }
 
     /// True when the rules of this file hold anyway.
@@ -101,6 +99,12 @@ impl RulePlaces {
         let Some(folder) = real.as_deref().and_then(Path::parent) else { return false };
         folders.into_iter().any(|known| known.canonicalize().is_ok_and(|known| known == folder))
     }
+}
+
+/// Where plan mode may write its plans.
+pub(super) fn plans(environment: &Environment, settings: &Settings) -> PathBuf {
+    let wanted = settings.tools.plan_directory.as_deref();
+    environment.directory.join(wanted.unwrap_or(PLANS))
 }
 
 /// The rules of the administrator, the user and the workspace, and the files named beside them, which speak
