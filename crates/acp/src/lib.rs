@@ -119,11 +119,17 @@ impl Work {
         if self.client.get().is_none() {
             return self.connection.refuse(&id, INVALID_REQUEST, "`initialize` comes first").await;
         }
-        let session = params.get("sessionId").and_then(Value::as_str);
-        let prompts = session.filter(|_| method == "session/prompt").map(str::to_owned);
+        // A prompt has its session from the beginning: the editor may leave right behind it.
+        let prompted = (method == "session/prompt").then(|| self.session(&params));
+        let about = prompted.as_ref().and_then(|open| Some(open.as_ref().ok()?.id().to_owned()));
         let (work, answered) = (self.clone(), id.clone());
-        let answer =
-            async move |cancel: CancellationToken| match answer(&work, &method, &params, cancel).await {
+        let answer = async move |cancel: CancellationToken| {
+            let result = match prompted {
+                Some(Ok(session)) => session.prompt(&work, &params, cancel).await,
+                Some(Err(refused)) => Err(refused),
+                None => answer(&work, &method, &params, cancel).await,
+            };
+            match result {
                 Ok(result) => {
                     work.connection.answer(&answered, &result).await;
                     tokio::select! {
@@ -132,8 +138,9 @@ impl Work {
                     }
                 }
                 Err(refused) => work.connection.refuse(&answered, refused.code, &refused.message).await,
-            };
-        requests.begin(&id, prompts, answer).await;
+            }
+        };
+        requests.begin(&id, about, answer).await;
     }
 
     /// Hears what the editor can do, and says what we can.
@@ -215,7 +222,6 @@ async fn answer(
             Ok(json!({}))
         }
         "session/set_config_option" => work.session(params)?.set_option(params).await,
-        "session/prompt" => work.session(params)?.prompt(work, params, cancel).await,
         _ => Err(Refused {
             code: METHOD_NOT_FOUND,
             message: format!("there is no method `{}`", refused::shown(method)),

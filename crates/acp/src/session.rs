@@ -191,6 +191,8 @@ impl EditorSession {
         let command = self.opened.with_resources(Command::prompt(content)).await;
         let prompt = match self.opened.send(command, ME).await {
             Reply::Prompted { prompt, .. } => prompt,
+            // It was closed before the prompt came to it.
+            Reply::Refused(Refusal::Ended) if !work.has(self.id()) => return Ok(stopped("cancelled")),
             // What was said cannot be.
             Reply::Refused(refusal @ Refusal::Nothing { .. }) => {
                 return Err(Refused::params(refusal.to_string()));

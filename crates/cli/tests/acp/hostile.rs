@@ -172,5 +172,11 @@ fn what_was_asked_before_the_editor_stopped_writing_is_answered() {
         assert_eq!(client.answer(1)["result"]["protocolVersion"], 1);
         assert!(client.answer(2)["result"]["sessionId"].is_string());
         client.leave();
+        let (mut client, session) = Raw::in_session(&place);
+        client.prompt(3, &session, "hello");
+        client.stop_writing();
+        let answer = client.answer(3);
+        assert!(answer["result"]["stopReason"].is_string(), "{answer}");
+        client.leave();
     }
 }
