@@ -9,7 +9,7 @@ use rustix::fs::FileType;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::invocation::{StopSignal, check, read_plan, text_output};
+use crate::invocation::{StopSignal, read_plan, text_output};
 use crate::paths::folder::Folder;
 use crate::paths::{FileKind, ResolvedPath, io_failure, kind_of, special};
 use crate::search::{Filter, LeftOut, patterns, search_within, walk};
@@ -45,8 +45,7 @@ files (.gitignore and the like) are left out.";
 
     async fn prepare(&self, args: ListDirectoryArgs, cx: &ToolContext) -> PreparedCall {
         let ignored = patterns(&args.ignore, true)?;
-        let context = cx.clone();
-        let place = check(move || ResolvedPath::resolve(&args.dir_path, &context)).await?;
+        let place = ResolvedPath::resolve_soon(args.dir_path, cx).await?;
         let by_name = place.restricted_name(cx).map(|path| Effect::Read { path });
         let real = Effect::Read { path: place.real.clone() };
         let effects = std::iter::once(real).chain(by_name).collect();

@@ -10,7 +10,7 @@ use serde::Deserialize;
 
 use super::buffers::Buffers;
 use super::media;
-use crate::invocation::{check, read_plan, read_within};
+use crate::invocation::{read_plan, read_within};
 use crate::paths::ResolvedPath;
 use crate::text::{self, Encoding};
 use crate::truncate;
@@ -66,8 +66,7 @@ shown to you.";
 
     async fn prepare(&self, args: ReadFileArgs, cx: &ToolContext) -> PreparedCall {
         let (lines, buffers) = (args.lines()?, self.buffers.clone());
-        let context = cx.clone();
-        let place = check(move || ResolvedPath::resolve(&args.file_path, &context)).await?;
+        let place = ResolvedPath::resolve_soon(args.file_path, cx).await?;
         let effects = place.reading(cx);
         let plan = read_plan(Self::NAME, format!("Read {}", place.title(cx)), effects);
         Ok(Prepared::boxed(plan, move |cx| {

@@ -192,6 +192,21 @@ pub(crate) fn open_regular(path: &Path) -> io::Result<File> {
     regular(open(path, FILE)?)
 }
 
+/// True when an absolute path leads to something and nothing in it is a link, as far as the kernel knows by heart: no file
+/// system is waited for.
+#[cfg(target_os = "linux")]
+pub(crate) fn is_known_without_links(path: &Path) -> bool {
+    use rustix::fs::ResolveFlags;
+    let resolve = ResolveFlags::NO_SYMLINKS | ResolveFlags::NO_MAGICLINKS | ResolveFlags::CACHED;
+    rustix::fs::openat2(CWD, path, OFlags::PATH | OFlags::CLOEXEC, Mode::empty(), resolve).is_ok()
+}
+
+/// Other kernels cannot be asked.
+#[cfg(not(target_os = "linux"))]
+pub(crate) fn is_known_without_links(_: &Path) -> bool {
+    false
+}
+
 /// True when something was refused because a link is on the way.
 pub(crate) fn is_link(error: &io::Error) -> bool {
     Errno::from_io_error(error) == Some(Errno::LOOP)

@@ -110,3 +110,42 @@ fn a_tree_of_the_kernel_holds_no_ordinary_files_but_those_in_shared_memory() {
         assert!(matches!(kind_of(Path::new(ordinary), &found), FileKind::File { .. }), "{ordinary}");
     }
 }
+
+#[test]
+fn what_the_kernel_knows_by_heart_is_what_a_walk_finds() {
+    let (_folder, cx) = workspace();
+    symlink("../outside.txt", cx.cwd.join("link")).unwrap();
+    symlink("..", cx.cwd.join("up")).unwrap();
+    symlink("sub", cx.cwd.join("alias")).unwrap();
+    let outside = cx.cwd.with_file_name("outside.txt");
+    let plain = ["a.txt", "./a.txt", "sub", "sub/", ".", outside.to_str().unwrap()];
+    let odd = ["link", "up/work/a.txt", "alias", "sub/../a.txt", "../outside.txt", "a.txt/x", "new", ""];
+    for path in plain.iter().chain(&odd) {
+        if let Some(known) = ResolvedPath::known(path, &cx) {
+            assert_eq!(Ok(known), ResolvedPath::resolve(path, &cx), "{path}");
+            assert!(plain.contains(path), "{path}");
+        }
+    }
+    // A workspace that is reached through a link is walked to.
+    symlink(&cx.cwd, cx.cwd.with_file_name("other")).unwrap();
+    let root = cx.cwd.with_file_name("other");
+    let linked = ToolContext { cwd: root.clone(), roots: vec![root], ..ToolContext::default() };
+    assert_eq!(ResolvedPath::known("a.txt", &linked), None);
+    // Where the kernel can be asked, it knows what was just made.
+    if folder::is_known_without_links(&cx.cwd) {
+        assert!(plain.iter().all(|path| ResolvedPath::known(path, &cx).is_some()));
+    }
+}
+
+#[test]
+fn a_folder_that_has_become_a_link_is_noticed() {
+    let (_folder, cx) = workspace();
+    fs::write(cx.cwd.join("sub/b.txt"), "b").unwrap();
+    let place =
+        ResolvedPath::known("sub/b.txt", &cx).or(ResolvedPath::resolve("sub/b.txt", &cx).ok()).unwrap();
+    place.recheck().unwrap();
+    fs::rename(cx.cwd.join("sub"), cx.cwd.with_file_name("moved")).unwrap();
+    symlink("../moved", cx.cwd.join("sub")).unwrap();
+    assert!(place.recheck().is_err());
+    assert!(place.read(100).is_err());
+}

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use tokio::sync::Semaphore;
 
 use crate::git::is_gits_folder;
-use crate::invocation::{StopSignal, check, read_within, was_cancelled};
+use crate::invocation::{StopSignal, read_within, was_cancelled};
 use crate::paths::ResolvedPath;
 
 pub use glob::Glob;
@@ -59,8 +59,7 @@ pub(crate) async fn search_within(
 /// The folder that a call names; the working folder when it names none.
 async fn place(given: Option<String>, cx: &ToolContext) -> Result<ResolvedPath, ToolError> {
     let given = given.filter(|path| !path.is_empty());
-    let context = cx.clone();
-    check(move || ResolvedPath::resolve(given.as_deref().unwrap_or("."), &context)).await
+    ResolvedPath::resolve_soon(given.unwrap_or_else(|| ".".to_owned()), cx).await
 }
 
 /// A pattern as a person is shown it.
