@@ -71,7 +71,7 @@ pub(crate) fn router() -> Router {
 /// A file, unless the browser has it already.
 fn file(asked: &HeaderMap, text: &'static str, kind: &'static str) -> Response {
     let tag = format!("\"{}\"", Digest::of(text).text());
-    let same = asked.get(header::IF_NONE_MATCH).is_some_and(|known| known.as_bytes() == tag.as_bytes());
+    let same = asked.get_all(header::IF_NONE_MATCH).iter().any(|known| names(known, &tag));
     let mut response = match same {
         true => StatusCode::NOT_MODIFIED.into_response(),
         false => text.into_response(),
@@ -85,9 +85,25 @@ fn file(asked: &HeaderMap, text: &'static str, kind: &'static str) -> Response {
     response
 }
 
+/// True when one of the tags that a browser has is this one; a proxy may have marked it as weak.
+fn names(known: &HeaderValue, tag: &str) -> bool {
+    let mut tags = known.to_str().unwrap_or_default().split(',').map(str::trim);
+    tags.any(|known| known == "*" || known.trim_start_matches("W/") == tag)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_file_that_the_browser_has_is_not_sent_again() {
+        for known in ["\"a\"", "W/\"a\"", "\"b\", \"a\"", "\"b\",W/\"a\"", "*"] {
+            assert!(names(&HeaderValue::from_static(known), "\"a\""), "{known}");
+        }
+        for other in ["", "a", "\"b\"", "\"ab\"", "W/\"b\", \"c\""] {
+            assert!(!names(&HeaderValue::from_static(other), "\"a\""), "{other}");
+        }
+    }
 
     #[test]
     fn every_file_of_the_page_is_served_as_it_is() {

@@ -124,6 +124,11 @@ pub fn store(settings: &Settings, environment: &Environment) -> Result<Store, Fa
     let forbidden = match (environment.variable("CHARLA_OFFLINE"), settings.local.download) {
         (Some(value), _) if value != "0" => Some("CHARLA_OFFLINE is set".to_owned()),
         (_, Some(false)) => Some("`local.download` is false".to_owned()),
+        // Nobody fills another's disk by asking something.
+        (_, None) if environment.guest.is_some() => Some(
+            "whoever runs the server has not set it up, by a prompt of their own or `local.download`"
+                .to_owned(),
+        ),
         _ => None,
     };
     let python = environment.program("python3").unwrap_or_else(|| PathBuf::from("python3"));
@@ -149,4 +154,24 @@ pub fn failure(error: &LocalError) -> Failure {
         LocalError::File { .. } => (Failure::system, EngineRemedy::OtherFolder),
     };
     failure(error.to_string()).with_hint(Hint::Engine(remedy))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::environment::Guest;
+
+    #[test]
+    fn nothing_is_downloaded_for_a_guest_unless_the_server_allows_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut environment = Environment::default();
+        environment.home = Some(folder.path().to_owned());
+        let mut settings = Settings::default();
+        assert!(state(&settings, &environment).is_ok());
+        environment.guest =
+            Some(Guest { settings: "/none".into(), policies: "/none".into(), network: false });
+        assert!(state(&settings, &environment).unwrap_err().contains("whoever runs the server"));
+        settings.local.download = Some(true);
+        assert!(state(&settings, &environment).is_ok());
+    }
 }

@@ -98,7 +98,7 @@ impl HookRunner {
         let ran = HookRan {
             hook_event_name: hook.event,
             hook_name: hook.name.clone(),
-            hook_input: told(text),
+            hook_input: told(shown(hook.event, input).unwrap_or(text)),
             hook_output: told(answer.json.as_ref().map(Value::to_string).unwrap_or_default()),
             exit_code,
             stdout: told(String::from_utf8_lossy(&output.stdout).into_owned()),
@@ -140,6 +140,13 @@ impl Hooks for HookRunner {
     fn run(&self, point: HookPoint) -> BoxFuture<'static, HookAnswer> {
         Box::pin(self.clone().all(point))
     }
+}
+
+/// What is told of what a hook was given, where that is less: an answer is not seen before its hooks have had their say.
+fn shown(event: HookEvent, input: &Map<String, Value>) -> Option<String> {
+    let mut shown = input.clone();
+    (event == HookEvent::AfterModel).then(|| shown.remove("llm_response"))?;
+    serde_json::to_string(&shown).ok()
 }
 
 /// The text without its middle where it is long.

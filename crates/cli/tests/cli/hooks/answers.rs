@@ -87,6 +87,19 @@ fn an_answer_may_come_on_the_other_output() {
 }
 
 #[test]
+fn what_a_hook_takes_out_of_an_answer_is_told_nowhere() {
+    let hook = json!({"AfterModel": [{"hooks": [{"command":
+        r#"sed -E 's/.*/{"hookSpecificOutput":{"llm_response":{"text":"Your card is [card]."}}}/'"#}]}]});
+    let server = server(Script::new(["Your card is 4111111111111111."]));
+    let place = place(&server, &hook);
+    let run = place.run(&["-m", MODEL, "-p", "go", "--output-format", "stream-json"]);
+    let lines: Vec<String> = run.lines().iter().map(Value::to_string).collect();
+    assert!(lines.iter().any(|line| line.contains("\"hook_ran\"")));
+    assert!(lines.iter().any(|line| line.contains("[card]")));
+    assert!(!lines.iter().any(|line| line.contains("4111111111111111")), "{lines:#?}");
+}
+
+#[test]
 fn what_ran_is_told_line_by_line() {
     let hook = json!({"BeforeTool": [{"matcher": "write_.*", "hooks": [{"name": "guard", "command": says(&json!({"decision": "allow"}))}]}]});
     let server = server(Script::new([writes("x"), "Done.".into()]));
