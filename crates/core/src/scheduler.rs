@@ -73,7 +73,7 @@ pub struct ScheduledCall {
     /// An earlier process left it running, and it goes on where it was.
     pub again: bool,
     /// The answer to a question that it had passed on then.
-    answered: Option<(String, Outcome, String)>,
+    pub(crate) answered: Option<(String, Outcome, String)>,
 }
 
 /// How far a call's processes reach.
@@ -276,7 +276,7 @@ impl Scheduler {
         let Some(mut invocation) = invocation.take() else { return };
         let way = Arc::new(WayToSession { index, wishes: self.wish_sender.downgrade() });
         let call = call.id.clone().unwrap_or_default();
-        invocation.begins(Begun { call, again: *again, answered: answered.take(), asked: way.clone() });
+        invocation.begins(Begun { call, again: *again, answered: answered.clone(), asked: way.clone() });
         invocation.attended(way);
         let live = self.live_sender.clone();
         let cancel = self.cancel.clone();

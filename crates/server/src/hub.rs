@@ -292,13 +292,26 @@ impl Hub {
     }
 
     /// Asks something of a session, wherever it runs; where nobody has it open, it is opened here.
-    pub(crate) async fn request(self: &Arc<Self>, id: &str, request: Request) -> Result<Reply, Problem> {
+    pub(crate) async fn request(self: &Arc<Self>, id: &str, mut request: Request) -> Result<Reply, Problem> {
+        let asks = match &mut request.command {
+            Command::Answer { approval, .. } if session_of(approval) == id => {
+                Some(self.where_it_is_asked(approval).await?)
+            }
+            _ => None,
+        };
+        let id = asks.as_deref().unwrap_or(id);
         let is_new = self.admit(id, &request.command).await.map_err(Problem::before_anything)?;
         let replied = self.ask(id, request).await;
         if is_new && replied.is_err() {
             self.release(id).await;
         }
         replied
+    }
+
+    /// Puts the question that is to be answered in place of this one, and says whose it is.
+    async fn where_it_is_asked(&self, approval: &mut String) -> Result<String, Problem> {
+        *approval = self.charla.sessions()?.to_answer(approval).await?.map_err(Problem::refused)?;
+        Ok(session_of(approval).to_owned())
     }
 
     async fn ask(self: &Arc<Self>, id: &str, request: Request) -> Result<Reply, Problem> {
@@ -470,4 +483,9 @@ fn over() -> Problem {
 fn no_folder(folder: &Path) -> Problem {
     Problem::not_found(format!("{} is no folder here", folder.display()))
         .with_hint("give the whole path of a folder that exists, and that is yours")
+}
+
+/// The session that asks the question of this id.
+fn session_of(approval: &str) -> &str {
+    approval.split_once(':').map_or(approval, |(session, _)| session)
 }

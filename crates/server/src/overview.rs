@@ -1,12 +1,12 @@
 //! What waits and what runs across a user's sessions: the list and the approvals, as they are now and as they change.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Weak};
 use std::time::{Duration, SystemTime};
 
 use charla::session::{SessionError, Sessions};
-use charla_proto::{SessionSummary, Standing, WaitingQuestion};
+use charla_proto::{AgentLink, SessionSummary, Standing, WaitingQuestion};
 use serde::Serialize;
 use tokio::sync::{Mutex, watch};
 
@@ -63,15 +63,6 @@ pub(crate) struct Overview {
     pub(crate) approvals: Vec<Waiting>,
 }
 
-impl Overview {
-    /// Leaves questions of agents to their callers, which ask them in their place.
-    fn ask_where_callers_are(&mut self) {
-        let asked = |waiting: &Waiting| waiting.question.asked.stands_for.clone();
-        let passed: HashSet<String> = self.approvals.iter().filter_map(asked).collect();
-        self.approvals.retain(|waiting| !passed.contains(&waiting.question.asked.approval));
-    }
-}
-
 /// What the records of a session say, as long as it is not written to.
 #[derive(Clone)]
 struct Known {
@@ -121,7 +112,13 @@ impl Lookout {
             }));
             overview.sessions.push(Entry { summary, state, node, turn_open, waiting, shared: None });
         }
-        overview.ask_where_callers_are();
+        let agents: HashMap<&str, &AgentLink> = overview.sessions.iter().filter_map(agent).collect();
+        let asked = overview
+            .approvals
+            .iter()
+            .map(|waiting| (&*waiting.question.asked, agents.get(waiting.session.as_str()).copied()));
+        let elsewhere = sessions.asked_elsewhere(asked).await?;
+        overview.approvals.retain(|waiting| !elsewhere.contains(&waiting.question.asked.approval));
         Ok(Arc::new(overview))
     }
 
@@ -159,6 +156,11 @@ impl Lookout {
             Err(error) => tracing::warn!("sessions cannot be listed: {error}"),
         }
     }
+}
+
+/// The call that a session works for, by the session.
+fn agent(entry: &Entry) -> Option<(&str, &AgentLink)> {
+    Some((&entry.summary.session, entry.summary.started.agent.as_ref()?))
 }
 
 /// What a session's records say; nothing when it was removed since it was listed.

@@ -240,11 +240,11 @@ impl AgentCall {
                 let model = self.agent.model.clone().unwrap_or_else(|| self.caller.model.clone());
                 let bounds = Bounds { all: &self.calls.bounds, call, model };
                 let work = Work { child: &*child, agent: &self.agent, asked, bounds };
-                if let Some((approval, outcome, by)) = answered {
-                    // Before it goes on: one that nobody answers is refused then.
-                    let _ = child.handle().answer(&approval, outcome, &by).await;
-                }
-                let output = work.to_the_end(&self.prompt, again, cx, left, (mode, held)).await;
+                // Before it goes on: one that nobody answers is refused then.
+                let output = match answered {
+                    Some(answered) if !work.takes(&answered).await => work.refused().await,
+                    _ => work.to_the_end(&self.prompt, again, cx, left, (mode, held)).await,
+                };
                 child.close().await;
                 ToolOutput { spent: child.spent().await, ..output }
             }

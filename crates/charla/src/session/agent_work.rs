@@ -158,6 +158,21 @@ impl Work<'_> {
         }
     }
 
+    /// Tells the agent what was answered where its caller is. False where it holds something else to be allowed: what its caller
+    /// was told counts.
+    pub(super) async fn takes(&self, (approval, outcome, by): &(String, Outcome, String)) -> bool {
+        match self.child.handle().answer(approval, outcome.clone(), by).await {
+            Err(Refusal::Late { outcome: held, .. }) => held == *outcome || !held.allows(),
+            _ => true,
+        }
+    }
+
+    /// Ends the turn that the agent had open, without anything more of it.
+    pub(super) async fn refused(&self) -> ToolOutput {
+        self.stop().await;
+        self.ended(None)
+    }
+
     /// The questions that an earlier process left open.
     async fn left_open(&self, again: bool) -> Vec<PassedQuestion> {
         let snapshot = match again {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use charla_proto::{CallAsked, Command, Fact, Outcome, PostError, Refusal, Reply, Request, RevertedFile};
+use charla_proto::{CallAsked, Command, Outcome, PostError, Refusal, Reply, Request, RevertedFile};
 
 use super::error::SessionError;
 use super::offline;
@@ -18,7 +18,7 @@ const TRIES: usize = 3;
 /// A question that was answered.
 #[derive(Clone, Debug)]
 pub struct AnsweredApproval {
-    /// The session that had asked.
+    /// The session that had asked; an agent's caller, where that asks for it.
     pub session: String,
     /// What it had asked.
     pub asked: Arc<CallAsked>,
@@ -59,7 +59,7 @@ impl Elsewhere<'_> {
             return Err(Failure::input("the question's id is empty"));
         }
         let waiting = self.sessions.approvals_of(id).await?;
-        let WaitingApproval { session, asked, .. } = match waiting.as_slice() {
+        let WaitingApproval { asked, .. } = match waiting.as_slice() {
             [] => {
                 let unknown = || {
                     Failure::input(format!("nothing waits for an answer under `{id}`"))
@@ -77,12 +77,15 @@ impl Elsewhere<'_> {
                 }
             },
         };
-        let command = Command::Answer { approval: asked.approval.clone(), outcome };
+        let approval =
+            self.sessions.to_answer(&asked.approval).await?.map_err(|refusal| refused(&refusal))?;
+        let session = approval.split_once(':').map_or(approval.as_str(), |(session, _)| session).to_owned();
+        let command = Command::Answer { approval: approval.clone(), outcome };
         match self.request(&session, command, by).await {
             Ok((Reply::Refused(refusal), _)) => Err(refused(&refusal)),
             Ok((_, runs)) => Ok(AnsweredApproval { session, asked, runs }),
             // Whoever was quicker may have it open, or its process may be ending.
-            Err(error) => Err(match (self.who_won(&asked.approval).await, error) {
+            Err(error) => Err(match (self.who_won(&approval).await, error) {
                 (Some(late), _) => late,
                 (None, error @ SessionError::InUse(_)) => {
                     Failure::from(error).with_hint("answer it there, or end that process first")
@@ -92,17 +95,10 @@ impl Elsewhere<'_> {
         }
     }
 
-    /// That somebody has answered the question of this id, if its session's records tell so. They tell it whoever has the session open.
+    /// That somebody has answered the question of this id.
     async fn who_won(&self, id: &str) -> Option<Failure> {
-        let (session, _) = id.split_once(':')?;
-        let records = self.sessions.records(session).await.ok()?;
-        records.into_iter().find_map(|record| match record.fact {
-            Fact::ApprovalAnswered(answered) if answered.approval == id => {
-                let (outcome, by) = (answered.outcome, answered.by);
-                Some(refused(&Refusal::Late { outcome, by }))
-            }
-            _ => None,
-        })
+        let (outcome, by) = self.sessions.answer_to(id).await?;
+        Some(refused(&Refusal::Late { outcome, by }))
     }
 
     /// Makes an earlier message of a session the last one.

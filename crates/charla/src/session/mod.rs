@@ -48,6 +48,7 @@ mod story_page;
 mod telemetry;
 mod toolset;
 pub(crate) mod undo;
+mod waiting;
 mod workspace;
 
 pub use attachments::{PromptDraft, attach_resources};

@@ -1,6 +1,6 @@
 //! The sessions of a user: the latest, by id, listed, removed, forked. Any store will do.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use charla_core::session::fork::fork;
 use charla_proto::{
     AgentLink, BoxFuture, CallAsked, Conversation, Fact, Inbox, JOURNAL_VERSION, Journal, JournalError,
     Mailbox, Owned, PostError, PrunedSessions, Record, Reply, Request, SessionList, SessionStarted,
-    SessionStore, SessionSummary, Skipped, Snapshots, Spent, Standing, means_approval,
+    SessionStore, SessionSummary, Skipped, Snapshots, Spent, Standing,
 };
 use charla_store::{Store, Sync};
 use futures_util::stream::BoxStream;
@@ -60,6 +60,8 @@ pub struct WaitingApproval {
     pub session: String,
     /// The folder it works in.
     pub folder: PathBuf,
+    /// The call that the session works for, if it is an agent's.
+    pub agent: Option<AgentLink>,
     /// What it asks.
     pub asked: Arc<CallAsked>,
 }
@@ -422,38 +424,6 @@ impl Sessions {
             }
         }
         spent
-    }
-
-    /// Every question of every session that waits for an answer, those of agents where their callers ask them.
-    pub async fn approvals(&self) -> Result<Vec<WaitingApproval>, SessionError> {
-        let mut waiting = self.approvals_of("").await?;
-        let passed: HashSet<String> = waiting.iter().filter_map(|one| one.asked.stands_for.clone()).collect();
-        waiting.retain(|one| !passed.contains(&one.asked.approval));
-        Ok(waiting)
-    }
-
-    /// The questions that wait and that this id means ([`means_approval`]). A question's id begins with its session's.
-    pub(super) async fn approvals_of(&self, id: &str) -> Result<Vec<WaitingApproval>, SessionError> {
-        let mut waiting = Vec::new();
-        let of = id.split_once(':').map_or(id, |(session, _)| session);
-        for SessionSummary { session, started, .. } in self.list().await?.sessions {
-            if !session.starts_with(of) {
-                continue;
-            }
-            let conversation = match self.store.fold(&session).await {
-                Ok(conversation) => conversation,
-                // Removed since it was listed.
-                Err(JournalError::Missing(_)) => continue,
-                Err(error) => return Err(SessionError::of(&session, error)),
-            };
-            let open = conversation.open_approvals().filter(|open| means_approval(id, &open.asked.approval));
-            waiting.extend(open.map(|open| WaitingApproval {
-                session: session.clone(),
-                folder: started.cwd.clone(),
-                asked: open.asked.clone(),
-            }));
-        }
-        Ok(waiting)
     }
 }
 

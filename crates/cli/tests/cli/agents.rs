@@ -317,6 +317,79 @@ fn an_answer_that_came_after_the_kill_is_not_lost() {
     answered_once(&place);
 }
 
+/// A caller that was killed while its agent's command waited for a yes: the question as it is asked, and as the agent asks it.
+fn killed_asking() -> (Server, Place, String, String) {
+    let (server, place) = with_command("echo once >> ran; echo it-ran", "it-ran");
+    let mut terminal = Terminal::start(&place, &MODEL);
+    terminal.wait_for(ASKS);
+    terminal.kill();
+    let asked = question(&place);
+    let (_, children) = journals(&place);
+    let own = children[0].iter().find(|record| record["kind"] == "call_asked").unwrap();
+    let own = own["approval"].as_str().unwrap().to_owned();
+    assert_ne!(asked, own);
+    (server, place, asked, own)
+}
+
+/// The first answer was no: nothing waits, a yes is too late, and nothing runs when the caller goes on, whose turn ends.
+fn was_refused(place: &Place, ids: [&str; 2]) {
+    assert_eq!(place.run(&["approvals"]).out, "");
+    for id in ids {
+        let late = answer(place, id, &["yes"]);
+        assert_eq!(late.code, Some(1), "{id}: {}{}", late.out, late.err);
+        assert!(late.err.contains("has answered already: no"), "{}", late.err);
+    }
+    let resumed = place.run(&["--resume"]);
+    assert_eq!((resumed.code, ran(place)), (Some(130), Vec::new()), "{}{}", resumed.out, resumed.err);
+    answered_once(place);
+    assert_eq!(place.run(&["approvals"]).out, "");
+}
+
+#[test]
+fn a_no_to_a_killed_callers_question_is_the_answer_to_its_agents() {
+    let (server, place, asked, own) = killed_asking();
+    assert_eq!(answer(&place, &asked, &["no"]).code, Some(0));
+    let asked_before = server.requests().len();
+    was_refused(&place, [&asked, &own]);
+    assert_eq!(server.requests().len(), asked_before, "a plain no ends the turn: no model is asked");
+}
+
+#[test]
+fn a_no_to_a_killed_agents_own_question_is_the_answer_to_its_callers() {
+    let (_server, place, asked, own) = killed_asking();
+    assert_eq!(answer(&place, &own, &["no"]).code, Some(0));
+    was_refused(&place, [&asked, &own]);
+}
+
+#[test]
+fn a_yes_to_a_killed_agents_own_question_runs_once() {
+    let (_server, place, asked, own) = killed_asking();
+    assert_eq!(answer(&place, &own, &["yes"]).code, Some(0));
+    assert_eq!(answer(&place, &asked, &["no"]).code, Some(1));
+    ok(&place.run(&["--resume"]), "All done.\n");
+    assert_eq!(ran(&place), ["once"]);
+    answered_once(&place);
+}
+
+/// An agent's journal that was answered by a program that did not ask where the caller stands.
+#[test]
+fn what_a_caller_was_told_counts_over_a_later_answer_in_its_agents_journal() {
+    let (_server, place, asked, own) = killed_asking();
+    assert_eq!(answer(&place, &asked, &["no", "not", "now"]).code, Some(0));
+    let (session, _) = own.split_once(':').unwrap();
+    let path = place.home().join(format!("sessions/{session}.jsonl"));
+    let text = std::fs::read_to_string(&path).unwrap();
+    let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
+    let yes = json!({
+        "seq": last["seq"].as_u64().unwrap() + 1, "at": last["at"], "kind": "approval_answered",
+        "approval": own, "outcome": {"outcome": "proceed_once"}, "by": "somebody else",
+    });
+    std::fs::write(&path, format!("{text}{yes}\n")).unwrap();
+    let resumed = place.run(&["--resume"]);
+    assert_eq!((resumed.code, ran(&place)), (Some(0), Vec::new()), "{}{}", resumed.out, resumed.err);
+    answered_once(&place);
+}
+
 #[test]
 fn cancelling_a_caller_cancels_its_agent() {
     let (_server, place) = with_command("echo once >> ran; sleep 600", "x");

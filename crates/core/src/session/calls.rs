@@ -416,6 +416,15 @@ impl<'a> Calls<'a> {
         Ok(())
     }
 
+    /// Who said a plain no to a question that a call had passed on, between the process that ran it and this one. It ends the turn
+    /// once the call has heard of it.
+    fn refused_while_away(&self, index: usize) -> Option<String> {
+        match &self.scheduler.calls()[index].answered {
+            Some((_, Outcome::Cancel { reason: None }, by)) => Some(by.clone()),
+            _ => None,
+        }
+    }
+
     fn allow(&mut self, index: usize, outcome: Outcome, confinement: Confinement, agreed: bool) {
         self.confined.insert(index, confinement);
         if agreed {

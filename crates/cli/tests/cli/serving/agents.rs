@@ -1,11 +1,13 @@
 //! Questions of agents over HTTP: asked where their caller is, answered there, acted on once.
 
 use charla_testkit::{Otherwise, Reply, Rule, Script, When};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::client::Served;
 use super::place;
+use crate::elsewhere::{answer, question};
 use crate::place::{Place, server};
+use crate::terminal::Terminal;
 
 fn says(answers_tools: bool, reply: impl Into<Reply>) -> Rule {
     let when = When {
@@ -52,6 +54,36 @@ fn a_question_of_an_agent_is_answered_over_http_and_runs_once() {
     served.questions(0);
     let last = server.requests().pop().unwrap().body.to_string();
     assert!(last.contains("The worker is done."), "{last}");
+}
+
+#[test]
+fn a_question_that_was_refused_while_nobody_ran_is_not_asked_again_over_http() {
+    let command = json!({"command": "echo once >> ran"});
+    let invoked = json!({"agent_name": "worker", "prompt": "task of the worker"});
+    let replies = vec![Reply::new().call("invoke_agent", invoked), "All done.".into()];
+    let rules =
+        vec![says(false, Reply::new().call("run_shell_command", command)), says(true, "The worker is done.")];
+    let server = server(Script { replies, rules, otherwise: Otherwise::default(), ..Script::default() });
+    let place = place(&server);
+    worker(&place);
+    let mut terminal = Terminal::start(&place, &["-m", "openai/gpt-test", "-p", "go"]);
+    terminal.wait_for("n REASON no, go on? ");
+    terminal.kill();
+    let asked = question(&place);
+    let journals = place.journals();
+    let own = journals.iter().flat_map(|(_, text)| text.lines()).find_map(|line| {
+        let record: Value = serde_json::from_str(line).unwrap();
+        let is_own = record["kind"] == "call_asked" && record["stands_for"].is_null();
+        is_own.then(|| record["approval"].as_str().unwrap().to_owned())
+    });
+    assert_eq!(answer(&place, &asked, &["no"]).code, Some(0));
+    let served = Served::start(&place);
+    served.questions(0);
+    for id in [asked, own.unwrap()] {
+        let late = served.post(&format!("/approvals/{id}"), &json!({"outcome": "proceed_once"}));
+        assert_eq!(late.status, 409, "{}", late.text());
+    }
+    assert_eq!(place.read("ran"), None);
 }
 
 #[test]

@@ -45,6 +45,10 @@ impl Calls<'_> {
                 Ok(())
             }
             None => self.end(index, status, output).await,
+        }?;
+        match self.refused_while_away(index) {
+            Some(by) => self.cancel(&by).await,
+            None => Ok(()),
         }
     }
 
