@@ -33,4 +33,4 @@ pub use registry::{
 };
 pub use search::{Glob, GrepSearch, names_under, walk_of_names};
 pub use todos::WriteTodos;
-pub use typed::{PreparedCall, Typed, TypedTool};
+pub use typed::{PreparedCall, Typed, TypedTool, built_in_problem};

@@ -60,6 +60,28 @@ fn schema_of<T: TypedTool>() -> Arc<Schema> {
     made.entry(TypeId::of::<T>()).or_insert_with(make).clone()
 }
 
+/// What is wrong with arguments for the built-in tool of this name, as far as its schema tells: nothing of a session is needed.
+pub fn built_in_problem(name: &str, args: Args) -> Option<ToolError> {
+    let schemas = [
+        schema_of::<crate::ask_user::AskUser>(),
+        schema_of::<crate::command::ListBackgroundProcesses>(),
+        schema_of::<crate::command::ReadBackgroundOutput>(),
+        schema_of::<crate::command::RunShellCommand>(),
+        schema_of::<crate::files::ListDirectory>(),
+        schema_of::<crate::files::ReadFile>(),
+        schema_of::<crate::files::ReadManyFiles>(),
+        schema_of::<crate::files::Replace>(),
+        schema_of::<crate::files::SaveMemory>(),
+        schema_of::<crate::files::WriteFile>(),
+        schema_of::<crate::search::Glob>(),
+        schema_of::<crate::search::GrepSearch>(),
+        schema_of::<crate::todos::WriteTodos>(),
+        schema_of::<crate::web_fetch::WebFetch>(),
+        schema_of::<crate::web_search::WebSearch>(),
+    ];
+    schemas.iter().find(|schema| schema.declaration().name == name)?.check(args).err()
+}
+
 impl<T: TypedTool> Tool for Typed<T> {
     fn declaration(&self) -> &Arc<FunctionDeclaration> {
         self.schema.declaration()

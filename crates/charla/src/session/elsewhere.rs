@@ -144,7 +144,10 @@ impl Elsewhere<'_> {
             }
             match offline::open(&self.sessions, id, self.environment, self.notices).await {
                 Ok(session) => {
-                    let reply = session.request(request).await;
+                    let reply = match offline::problem_with(&session, &request.command).await {
+                        Some(why) => Reply::Refused(Refusal::DoesNotFit { why }),
+                        None => session.request(request).await,
+                    };
                     session.close().await;
                     return Ok((reply, false));
                 }

@@ -7,10 +7,11 @@ use charla_core::session::{
     SessionSetup, Situation,
 };
 use charla_proto::{
-    ApprovalMode, BoxFuture, ChunkStream, ContentGenerator, EmbedRequest, EmbedResponse, GenerateRequest,
-    GenerateResponse, LlmError, LlmErrorKind, Owned, Plan, Policy, Snapshots, TokenCount, Verdict,
+    ApprovalMode, BoxFuture, ChunkStream, Command, ContentGenerator, EmbedRequest, EmbedResponse,
+    GenerateRequest, GenerateResponse, LlmError, LlmErrorKind, Outcome, Owned, Plan, Policy, Snapshots,
+    TokenCount, Verdict,
 };
-use charla_tools::Registry;
+use charla_tools::{Registry, built_in_problem};
 
 use super::error::SessionError;
 use super::host;
@@ -42,6 +43,14 @@ pub(super) async fn open(
         clock: now,
     };
     Ok(SessionHandle::start(setup, conversation))
+}
+
+/// What is wrong with arguments that an answer gives, as far as it is known without the session's own tools.
+pub(super) async fn problem_with(session: &SessionHandle, command: &Command) -> Option<String> {
+    let Command::Answer { approval, outcome: Outcome::Modify { args } } = command else { return None };
+    let (snapshot, _) = session.snapshot().await?;
+    let asked = snapshot.questions().find(|asked| asked.approval == *approval)?;
+    built_in_problem(&asked.confirmation.tool, args.clone()).map(|problem| problem.message)
 }
 
 struct OfflineHost {

@@ -371,6 +371,25 @@ fn a_yes_to_a_killed_agents_own_question_runs_once() {
     answered_once(&place);
 }
 
+#[test]
+fn arguments_that_do_not_fit_are_refused_while_nobody_runs_and_the_question_stays() {
+    let (_server, place, asked, own) = killed_asking();
+    for id in [&asked, &own] {
+        for wrong in [r#"{"command": 5}"#, "{}"] {
+            let refused = answer(&place, id, &["edit", wrong]);
+            assert_eq!(refused.code, Some(42), "{wrong}: {}{}", refused.out, refused.err);
+            assert!(refused.err.contains("`command`"), "{}", refused.err);
+            assert_eq!(question(&place), asked);
+        }
+    }
+    assert_eq!(
+        answer(&place, &asked, &["edit", r#"{"command": "echo other >> ran; echo it-ran"}"#]).code,
+        Some(0)
+    );
+    ok(&place.run(&["--resume"]), "All done.\n");
+    assert_eq!(ran(&place), ["other"]);
+}
+
 /// An agent's journal that was answered by a program that did not ask where the caller stands.
 #[test]
 fn what_a_caller_was_told_counts_over_a_later_answer_in_its_agents_journal() {
