@@ -9,7 +9,10 @@ use charla_core::hooks::StartSource;
 use charla_core::prompt::OwnPrompt;
 use charla_core::session::{Clients, SessionHandle};
 use charla_proto::tool::Tool;
-use charla_proto::{ApprovalMode, BoxFuture, CancelTarget, Command, FileJudge, Owned, SessionStore};
+use charla_proto::{
+    ApprovalMode, BoxFuture, CancelTarget, Command, Conversation, FileJudge, Outcome, Owned, Refusal,
+    SessionStore,
+};
 use charla_providers::layers::LogSink;
 
 use super::agent_bounds::AgentBounds;
@@ -173,7 +176,12 @@ impl Opening<'_> {
             start: request.start,
         };
         let (setup, processes, servers) = builder.build(&id, journal, model, notices).await?;
+        let known = self.answered_by_caller(&sessions, &conversation).await?;
         let handle = SessionHandle::start(setup, conversation);
+        for (approval, outcome, by) in known {
+            // Refused where it is answered by now, which is as good.
+            let _ = handle.answer(&approval, outcome, &by).await;
+        }
         let telemetry = telemetry.map(|telemetry| tokio::spawn(telemetry.follow(&handle)));
         if let Some(agents) = &agents {
             tokio::spawn(agents.clone().follow(handle.subscribe()));
@@ -193,6 +201,23 @@ impl Opening<'_> {
             sessions,
         };
         Ok(OpenedSession { handle, id, model: reference, is_open, here: Some(here) })
+    }
+
+    /// The answers that the caller of an agent has to what the agent's session still asks, where that is opened on its own.
+    async fn answered_by_caller(
+        &self,
+        sessions: &Sessions,
+        conversation: &Conversation,
+    ) -> Result<Vec<(String, Outcome, String)>, Failure> {
+        let mut known = Vec::new();
+        let is_agents = conversation.started.as_ref().is_some_and(|started| started.agent.is_some());
+        for open in conversation.open_approvals().filter(|_| is_agents && self.child.is_none()) {
+            let approval = &open.asked.approval;
+            if let Err(Refusal::Late { outcome, by }) = sessions.to_answer(approval).await? {
+                known.push((approval.clone(), outcome, by));
+            }
+        }
+        Ok(known)
     }
 
     /// The agents that the session can call; one that works for a call can call none.

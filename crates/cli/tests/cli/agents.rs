@@ -390,6 +390,15 @@ fn arguments_that_do_not_fit_are_refused_while_nobody_runs_and_the_question_stay
     assert_eq!(ran(&place), ["other"]);
 }
 
+#[test]
+fn an_agents_session_that_goes_on_alone_knows_what_its_caller_was_told() {
+    let (_server, place, asked, own) = killed_asking();
+    assert_eq!(answer(&place, &asked, &["no"]).code, Some(0));
+    let (session, _) = own.split_once(':').unwrap();
+    let (code, shown) = Terminal::start(&place, &["--resume", session]).finish();
+    assert_eq!((code, ran(&place)), (Some(130), Vec::new()), "{shown}");
+}
+
 /// An agent's journal that was answered by a program that did not ask where the caller stands.
 #[test]
 fn what_a_caller_was_told_counts_over_a_later_answer_in_its_agents_journal() {
