@@ -44,7 +44,7 @@ pub(crate) struct Closed {
     /// What is not written.
     pub(crate) protected: BTreeSet<PathBuf>,
     /// Folders that stay where they are: git's, so that none takes the place of what is protected in them, and those above what
-    /// rules deny, which goes by its path.
+    /// rules deny and above secrets: both go by their paths, and would be open to the next child under another one.
     pub(crate) pinned: BTreeSet<PathBuf>,
     /// The rest of what was found in the workspace, where more than denied places are closed.
     pub(crate) found: Option<Found>,
@@ -77,10 +77,8 @@ impl Closed {
         }
         let holds_all =
             |path: &Path| places.roots.iter().chain(&places.home).any(|kept| kept.starts_with(path));
-        for path in &denied {
-            let above = path.ancestors().skip(1).take_while(|folder| !holds_all(folder));
-            closed.pinned.extend(above.map(Path::to_owned));
-        }
+        let inside = hidden.iter().filter(|path| places.roots.iter().any(|root| path.starts_with(root)));
+        closed.pinned.extend(denied.iter().chain(inside).flat_map(|path| above(path, holds_all)));
         hidden.append(&mut denied);
         hidden.into_iter().filter(|path| !holds_all(path)).for_each(|path| closed.hide(path));
         Ok(closed)
@@ -129,6 +127,11 @@ impl Closed {
             _ => {}
         }
     }
+}
+
+/// The folders above a path, up to those that hold everything.
+fn above(path: &Path, holds_all: impl Fn(&Path) -> bool) -> impl Iterator<Item = PathBuf> {
+    path.ancestors().skip(1).take_while(move |folder| !holds_all(folder)).map(Path::to_owned)
 }
 
 /// Adds all files below a folder; false when there are more than `most`.

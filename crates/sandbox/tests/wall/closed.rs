@@ -70,6 +70,34 @@ fn what_a_broad_rule_allows_gets_at_no_secret_of_the_workspace() {
     assert_eq!(ground.read("ws/.env"), "CANARY");
 }
 
+/// A secret goes by its path: under another one, the next child would read it.
+#[test]
+fn no_folder_above_a_secret_is_moved() {
+    let ground = Ground::new();
+    fs::create_dir_all(ground.path("ws/keys/deep")).unwrap();
+    fs::write(ground.path("ws/keys/deep/.env"), "CANARY").unwrap();
+    fs::create_dir_all(ground.path("ws/node_modules")).unwrap();
+    let moves = [
+        ("src", "s"),
+        ("keys", "node_modules/k"),
+        ("keys/deep", "d"),
+        ("secrets", "t"),
+        ("secrets/deep", "u"),
+    ];
+    for (from, to) in moves {
+        let script = format!("import os; os.rename('{from}', '{to}')");
+        let output = ground.run_with(Asked, "/usr/bin/python3", &["-c", &script], &broad(), |_| {});
+        assert!(
+            !output.status.success() && ground.path(&format!("ws/{from}")).exists(),
+            "{from}: {}",
+            said(&output)
+        );
+    }
+    let told =
+        run(&ground, Asked, Consent::Broad, "grep -r '' .; echo x > src/made; mv src/made moved; cat moved");
+    assert!(!told.contains("CANARY") && told.contains("\nx\n"), "{told}");
+}
+
 #[test]
 fn what_a_broad_rule_allows_writes_no_protected_place_and_everything_else() {
     let ground = Ground::new();
