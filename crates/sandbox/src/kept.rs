@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 
 use charla_proto::{GITS_SETTINGS, carries_credential, is_open_in_git, looks_secret};
 
+use crate::git_follow::Followed;
 use crate::tree::Found;
 
 /// What is open of git's folder unless there is a password in it.
@@ -29,19 +30,19 @@ const OPEN_FOLDERS: [&str; 3] = ["hooks", "info", "refs"];
 const MOST_OPEN: usize = 2_000;
 
 /// Notes what only version control reads in a folder of this name.
-pub(crate) fn note(folder: &Path, found: &mut Found) {
+pub(crate) fn note(folder: &Path, home: Option<&Path>, found: &mut Found) {
     let name = folder.file_name().unwrap_or_default();
     if name == ".git" {
-        repository(folder, found);
+        repository(folder, home, found);
     }
     let of_others = OTHERS.iter().filter(|(known, _)| name == *known);
     found.kept.extend(of_others.map(|(_, store)| folder.join(store)).filter(|store| store.exists()));
 }
 
 /// The same in a folder that is laid out as git's. One without references is none for git, but may have been.
-pub(crate) fn bare(folder: &Path, found: &mut Found) {
+pub(crate) fn bare(folder: &Path, home: Option<&Path>, found: &mut Found) {
     match folder.join("refs").exists() {
-        true => repository(folder, found),
+        true => repository(folder, home, found),
         false => close(&folder.join("objects"), found),
     }
 }
@@ -53,23 +54,25 @@ pub(crate) fn bare_workspace(folder: &Path, found: &mut Found) {
 }
 
 /// Notes what only git reads in its folder, those of submodules and other working trees included.
-pub(crate) fn repository(folder: &Path, found: &mut Found) {
+pub(crate) fn repository(folder: &Path, home: Option<&Path>, found: &mut Found) {
     one(folder, found);
-    if let Some(hooks) = named_hooks(folder) {
-        found.guard_hooks(hooks);
-    }
-    for tree in entries(&folder.join("worktrees")) {
-        one(&tree, found);
-    }
-    modules(&folder.join("modules"), DEPTH, found);
+    let trees: Vec<PathBuf> = entries(&folder.join("worktrees")).collect();
+    let settings: Vec<&Path> = std::iter::once(folder).chain(trees.iter().map(PathBuf::as_path)).collect();
+    let followed = Followed::of(&settings, folder.parent().unwrap_or(folder), home);
+    // A place in whose way git's folder lies is the workspace itself, or holds it.
+    let hooks = followed.hooks.into_iter().filter(|hooks| hooks.is_dir() && !folder.starts_with(hooks));
+    let files = followed.files.into_iter().filter(|file| file.is_file());
+    hooks.chain(files).for_each(|place| found.guard_named(place));
+    trees.iter().for_each(|tree| one(tree, found));
+    modules(&folder.join("modules"), DEPTH, home, found);
 }
 
-fn modules(folder: &Path, depth: usize, found: &mut Found) {
+fn modules(folder: &Path, depth: usize, home: Option<&Path>, found: &mut Found) {
     for entry in entries(folder) {
         match entry.join("HEAD").exists() {
-            true => repository(&entry, found),
+            true => repository(&entry, home, found),
             // A submodule's name may have several parts.
-            false if depth > 0 && is_folder(&entry) => modules(&entry, depth - 1, found),
+            false if depth > 0 && is_folder(&entry) => modules(&entry, depth - 1, home, found),
             false => close(&entry, found),
         }
     }
@@ -134,18 +137,6 @@ pub(crate) fn nested(folder: &Path) -> Vec<PathBuf> {
         all.push(one);
     }
     all
-}
-
-/// Where git takes its hooks from in this folder, if its settings name another place in whose way git's folder does not lie.
-pub(crate) fn named_hooks(folder: &Path) -> Option<PathBuf> {
-    let settings = text(&folder.join("config"))?;
-    let mut named = settings.lines().filter_map(|line| {
-        // A key may follow its section on the same line.
-        let (key, value) = line.rsplit(']').next().unwrap_or(line).split_once('=')?;
-        key.trim().eq_ignore_ascii_case("hookspath").then(|| value.trim().trim_matches('"').to_owned())
-    });
-    let place = folder.parent()?.join(named.next_back()?).canonicalize().ok()?;
-    (!folder.starts_with(&place)).then_some(place)
 }
 
 /// The folders of git's that lie below.
@@ -234,7 +225,7 @@ mod tests {
         let last = format!("{}\n", at("last").display());
         fs::write(at("shared/objects/info/alternates"), last).unwrap();
         let mut found = Found::default();
-        note(&at(".git"), &mut found);
+        note(&at(".git"), None, &mut found);
         let expected = [
             ".git/logs",
             ".git/modules/deep/er/config",

@@ -16,6 +16,7 @@
 
 mod denial;
 mod error;
+mod git_follow;
 mod places;
 mod taken;
 mod wall;
@@ -63,6 +64,7 @@ pub use arrivals::Arrivals;
 pub use charla_proto::{Confinement, Consent};
 pub use denial::denial;
 pub use error::SandboxError;
+pub use git_follow::Followed;
 pub use places::{BUILD_CACHES, Bounds, Extra, Places, RUNS_LATER, SYSTEM_FOLDERS, TOOL_CHAINS, Treatment};
 pub use sandbox::{Cell, Sandbox, hide_process};
 pub use taken::Taken;

@@ -151,13 +151,13 @@ impl Sandbox {
         }
     }
 
-    /// The name of a file under which its content is kept from children, if this is another one of it (a hard link). Looks through
+    /// The name of a file under which its content is kept from children, or is not written, if this is another one of it (a hard link). Looks through
     /// the workspace for a file that has several names, unless that was done a moment ago; one that is too large is not known.
     pub fn first_name(&self, path: &Path) -> Option<PathBuf> {
         let file = twins::identity(path)?;
         let mut known = self.secrets.lock().unwrap_or_else(PoisonError::into_inner);
         if known.as_ref().is_none_or(|known| known.since.elapsed() > MOMENT) {
-            let files = tree::secrets(&self.places, &self.memory).unwrap_or_default();
+            let files = tree::by_first_names(&self.places, &self.memory).unwrap_or_default();
             *known = Some(Known { files, since: Instant::now() });
         }
         known.as_ref()?.files.get(&file).filter(|name| *name != path).cloned()

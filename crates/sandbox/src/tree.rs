@@ -107,17 +107,21 @@ pub(crate) fn look(places: &Places, memory: &Memory) -> Result<Found, SandboxErr
     look_at(places, memory, LIMIT)
 }
 
-/// The files of the workspace that are hidden, each under the name that makes it so.
-pub(crate) fn secrets(
+/// The files of the workspace that are hidden or protected, each under the name that makes it so.
+pub(crate) fn by_first_names(
     places: &Places,
     memory: &Memory,
 ) -> Result<HashMap<twins::Identity, PathBuf>, SandboxError> {
-    let by_name = |path: &PathBuf| {
-        path.ancestors().any(|above| matches!((places.treatment)(above), Treatment::Hidden { .. }))
-    };
-    let mut hidden = look(places, memory)?.hidden;
-    hidden.retain(by_name);
-    Ok(twins::files(&hidden, LIMIT))
+    let by_name =
+        |path: &PathBuf| path.ancestors().any(|above| (places.treatment)(above) != Treatment::Plain);
+    let mut found = look(places, memory)?;
+    let mut protected = found.protected_files();
+    found.hidden.retain(by_name);
+    protected.retain(by_name);
+    let mut files = twins::files(&protected, LIMIT);
+    // That a file is secret says more of it.
+    files.extend(twins::files(&found.hidden, LIMIT));
+    Ok(files)
 }
 
 /// The same behind a child.
@@ -163,7 +167,7 @@ fn look_at(places: &Places, memory: &Memory, limit: usize) -> Result<Found, Sand
         walk.through(root, &mut found)?;
     }
     for folder in &places.history {
-        kept::repository(folder, &mut found);
+        kept::repository(folder, places.home.as_deref(), &mut found);
     }
     found.take_twins(places);
     Ok(found)
@@ -191,7 +195,7 @@ impl Walk<'_> {
             self.left = self.left.checked_sub(listing.count).ok_or_else(too_large)?;
             match listing.is_repository {
                 true if folder == *root => kept::bare_workspace(&folder, found),
-                true => kept::bare(&folder, found),
+                true => kept::bare(&folder, self.places.home.as_deref(), found),
                 false => {}
             }
             if listing.has_head && cover != Cover::Protected {
@@ -214,15 +218,19 @@ impl Walk<'_> {
 }
 
 impl Found {
-    /// Other names of what is hidden. Git links what it keeps to other working trees, and nothing of that is hidden here.
+    /// Other names of what is hidden, and of what is protected. Git links what it keeps to other working trees, and nothing of that is hidden here.
     fn take_twins(&mut self, places: &Places) {
         let looked_into = |folder: &Path| !is_filled_by_others(folder) && !folder.ends_with(".git/objects");
-        for set in [&mut self.hidden, &mut self.denied] {
+        let names = |set: &BTreeSet<PathBuf>| {
             let files = twins::of(set, LIMIT);
-            if !files.is_empty() {
-                let roots = outermost(&places.roots).into_iter();
-                set.extend(twins::names(&files, roots, LIMIT, looked_into));
+            match files.is_empty() {
+                true => Vec::new(),
+                false => twins::names(&files, outermost(&places.roots).into_iter(), LIMIT, looked_into),
             }
+        };
+        self.protected.extend(names(&self.protected_files()));
+        for set in [&mut self.hidden, &mut self.denied] {
+            set.extend(names(set));
         }
     }
 
@@ -231,7 +239,7 @@ impl Found {
         let Entry { path, kind, treatment } = entry;
         let is_link = *kind == Kind::Link;
         if *kind == Kind::Folder {
-            kept::note(path, self);
+            kept::note(path, places.home.as_deref(), self);
             if path.ends_with(".git") && cover != Cover::Protected {
                 self.gits.insert(path.clone());
             }
@@ -287,10 +295,18 @@ impl Found {
         }
     }
 
-    /// Hooks run programs, wherever they are.
-    pub(crate) fn guard_hooks(&mut self, hooks: PathBuf) {
-        self.guard(hooks.clone(), Cover::Nothing);
-        self.protected.insert(hooks);
+    /// Hooks and settings that those of a repository name run programs, wherever they are.
+    pub(crate) fn guard_named(&mut self, place: PathBuf) {
+        self.guard(place.clone(), Cover::Nothing);
+        self.protected.insert(place);
+    }
+
+    /// What is protected, of git's folders no more than what says which programs run. The stores of others have too many files.
+    fn protected_files(&self) -> BTreeSet<PathBuf> {
+        let is_git = |path: &Path| path.is_dir() && (path.ends_with(".git") || path.join("HEAD").exists());
+        let is_store = |path: &Path| [".hg", ".svn", ".jj"].iter().any(|name| path.ends_with(name));
+        let all = self.protected.iter().filter(|path| !is_store(path));
+        all.flat_map(|path| if is_git(path) { kept::settings(path) } else { vec![path.clone()] }).collect()
     }
 
     fn guard(&mut self, path: PathBuf, cover: Cover) {

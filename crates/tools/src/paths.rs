@@ -100,14 +100,14 @@ impl ResolvedPath {
         let secret = looks_secret(&self.real) || looks_secret(&self.path);
         let restricted = cx.files.withheld(&self.real).is_some() || self.restricted_name(cx).is_some();
         let withheld = secret || restricted;
-        self.inside && !withheld && part_of_repository(&self.real, &cx.roots).is_none()
+        self.inside && !withheld && part_of_repository(&self.real, &cx.roots, cx.home.as_deref()).is_none()
     }
 
     /// What reading it does, for a plan.
     pub(crate) fn reading(&self, cx: &ToolContext) -> Vec<Effect> {
         let read = Effect::Read { path: self.real.clone() };
         let names = self.restricted_name(cx).into_iter().chain(cx.files.first_name(&self.real));
-        let repository = part_of_repository(&self.real, &cx.roots);
+        let repository = part_of_repository(&self.real, &cx.roots, cx.home.as_deref());
         std::iter::once(read).chain(names.map(|path| Effect::Read { path })).chain(repository).collect()
     }
 

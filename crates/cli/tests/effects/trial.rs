@@ -233,8 +233,15 @@ fn tells(text: &str, of: &str) -> bool {
 /// Whether this is how a snapshot tells of a protected place of the workspace, or of what shells read in the home. What is made in
 /// git's folder beside its settings is git's own.
 fn is_of_protected(change: &str) -> bool {
-    const PLACES: [&str; 5] =
-        [".git/hooks", ".git/config", ".git/config.worktree", ".git/info/attributes", ".gitattributes"];
+    const PLACES: [&str; 7] = [
+        ".git/hooks",
+        ".git/config",
+        ".git/config.worktree",
+        ".git/info/attributes",
+        ".gitattributes",
+        "more.cfg",
+        "global-hooks",
+    ];
     const NAMES: [&str; 10] = [
         "AGENTS.md",
         "CLAUDE.md",

@@ -318,7 +318,9 @@ impl World {
         for (target, name) in links {
             symlink(target, work.join(name)).unwrap();
         }
-        for (secret, name) in [(".env", "twin.txt"), ("server.pem", "suba/twin.txt")] {
+        for (secret, name) in
+            [(".env", "twin.txt"), ("server.pem", "suba/twin.txt"), ("AGENTS.md", "suba/guide.txt")]
+        {
             std::fs::hard_link(work.join(secret), work.join(name)).unwrap();
         }
     }
@@ -334,12 +336,16 @@ impl World {
              [filter \"evil\"]\n\tclean = {work}/filter.sh\n\tsmudge = {work}/filter.sh\n\tprocess = {work}/filter.sh\n\
              [gpg]\n\tprogram = {work}/gpg.sh\n[pager]\n\tlog = {work}/pager.sh\n\tstatus = {work}/pager.sh\n\
              [alias]\n\tst = !{work}/evil.sh\n[credential]\n\thelper = !{work}/evil.sh\n\
-             [remote \"origin\"]\n\turl = https://somebody:{TOKEN_CANARY}@example.invalid/x.git\n"
+             [remote \"origin\"]\n\turl = https://somebody:{TOKEN_CANARY}@example.invalid/x.git\n\
+             [include]\n\tpath = ../more.cfg\n"
         );
         let config = self.work().join(".git/config");
         let own = std::fs::read_to_string(&config).unwrap();
         std::fs::write(config, format!("{own}{trap}")).unwrap();
         self.write("work/.gitattributes", "*.txt diff=evil\n*.md filter=evil\n");
+        self.write("work/more.cfg", "[user]\n\tname = somebody\n");
+        self.write("home/.gitconfig", "[core]\n\thooksPath = global-hooks\n");
+        self.put_program("work/global-hooks/pre-commit");
         self.put_program("work/hooks/pre-commit");
         self.put_program("work/hooks/post-index-change");
 

@@ -136,7 +136,7 @@ fn only_children_that_nobody_has_thought_of_are_looked_behind() {
 fn repository() -> Ground {
     let ground = Ground::new();
     let setup = "rm -rf .git hooks && git init -q . && rm -r .git/hooks && git add plain && \
-        git -c user.name=a -c user.email=a@x commit -qm one && mkdir docs fixture && echo own > docs/AGENTS.md && \
+        git -c user.name=a -c user.email=a@x commit -qm one && mkdir docs fixture lib && echo own > docs/AGENTS.md && \
         git init -q --bare fixture/bare && git -C fixture/bare config core.fsmonitor evil";
     assert!(ground.shell(Open, setup).status.success());
     ground
@@ -166,7 +166,7 @@ fn what_a_broad_rule_allows_adds_nothing_to_what_runs_or_instructs_later() {
         ("ln -s ../fixture/bare src/.git", &["src/.git"]),
         ("mkdir b && cp -r fixture/bare/. b && rm -r b/hooks", &["b/config"]),
         // Another folder takes the place of one that was there.
-        ("mkdir n && git init -q n && echo x > n/AGENTS.md && mv src old && mv n src", &["src/AGENTS.md"]),
+        ("mkdir n && git init -q n && echo x > n/AGENTS.md && mv lib old && mv n lib", &["lib/AGENTS.md"]),
         (
             "mv .git/info i && mkdir e && echo '* filter=x' > e/attributes && ln -s ../e .git/info",
             &[".git/info/attributes"],

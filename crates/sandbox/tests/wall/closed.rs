@@ -253,3 +253,30 @@ fn of_a_home_in_a_temporary_folder_builds_write_their_caches() {
     }
     assert_eq!(fs::read_to_string(home.join(".bashrc")).unwrap(), "as it was");
 }
+
+#[test]
+fn second_names_of_protected_files_and_what_git_is_told_to_read_are_not_written() {
+    let ground = Ground::new();
+    fs::hard_link(ground.path("ws/AGENTS.md"), ground.path("ws/AAA")).unwrap();
+    fs::hard_link(ground.path("ws/.git/config"), ground.path("ws/settings")).unwrap();
+    fs::create_dir_all(ground.path("ws/global")).unwrap();
+    for (name, text) in [
+        ("ws/.git/HEAD", "ref: refs/heads/main\n"),
+        ("ws/.git/config", "[include]\n\tpath = ../more.cfg\n"),
+        ("ws/more.cfg", "[user]\n\tname = a\n"),
+        ("ws/global/pre-commit", "x"),
+        ("home/.gitconfig", "[core]\n\thooksPath = global\n"),
+    ] {
+        fs::write(ground.path(name), text).unwrap();
+    }
+    let first = |name: &str| ground.sandbox.first_name(&ground.path(name));
+    assert_eq!(first("ws/AAA"), Some(ground.path("ws/AGENTS.md")));
+    assert_eq!(first("ws/settings"), Some(ground.path("ws/.git/config")));
+    assert_eq!(first("ws/AGENTS.md"), None);
+    for line in ["echo x >> AAA", "echo x >> settings", "echo x >> more.cfg", "echo x > global/pre-commit"] {
+        for confinement in [Confinement::Editing, Asked] {
+            let output = ground.run_with(confinement, "/bin/bash", &["-c", line], &broad(), |_| {});
+            assert!(!output.status.success(), "{line} in {confinement:?}");
+        }
+    }
+}

@@ -33,7 +33,7 @@ impl Target {
         let effects = std::iter::once(write)
             .chain(names.map(|path| Effect::Write { path }))
             .chain(read)
-            .chain(part_of_repository(&self.path.real, &cx.roots));
+            .chain(part_of_repository(&self.path.real, &cx.roots, cx.home.as_deref()));
         write_plan(tool, format!("{verb} {}", self.path.title(cx)), effects.collect(), preview)
     }
 

@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use charla_proto::{Effect, GITS_OWN};
+use charla_sandbox::Followed;
 
 use super::Repository;
 
@@ -14,7 +15,7 @@ pub(crate) fn is_gits_folder(folder: &Path) -> bool {
 
 /// What there is to be asked about reading or writing a real path of the workspace: it belongs to a repository that lies there
 /// under another name than `.git`, which is known by its name.
-pub(crate) fn part_of_repository(path: &Path, roots: &[PathBuf]) -> Option<Effect> {
+pub(crate) fn part_of_repository(path: &Path, roots: &[PathBuf], home: Option<&Path>) -> Option<Effect> {
     let roots: Vec<PathBuf> = roots.iter().filter_map(|root| root.canonicalize().ok()).collect();
     let inside = |folder: &&Path| roots.iter().any(|root| folder.starts_with(root));
     let owns = |folder: &Path| {
@@ -24,24 +25,20 @@ pub(crate) fn part_of_repository(path: &Path, roots: &[PathBuf]) -> Option<Effec
         is_gits_folder(folder) && (roots.iter().all(|root| root != folder) || is_own())
     };
     let folders = path.ancestors().take_while(inside);
-    let found = folders.filter(|folder| !folder.ends_with(".git")).any(owns) || is_hook(path);
+    let found = folders.filter(|folder| !folder.ends_with(".git")).any(owns) || is_named(path, home);
     found.then(|| Effect::Unclear {
         what: path.display().to_string(),
         reason: "it belongs to a repository, whose hooks and settings run commands".to_owned(),
     })
 }
 
-/// True for what lies where the settings of its repository say that hooks are.
-fn is_hook(path: &Path) -> bool {
+/// True for what lies where the settings of its repository say that hooks are, and for settings that they name.
+fn is_named(path: &Path, home: Option<&Path>) -> bool {
     let Some(repository) = path.parent().and_then(Repository::of) else { return false };
-    let settings = repository.settings().unwrap_or_default();
-    let named = settings.lines().filter_map(|line| {
-        // A key may follow its section on the same line.
-        let (key, value) = line.rsplit(']').next().unwrap_or(line).split_once('=')?;
-        key.trim().eq_ignore_ascii_case("hookspath").then(|| value.trim().trim_matches('"'))
-    });
-    let mut places = named.map(|named| repository.work.join(named));
-    places.any(|place| path.starts_with(place.canonicalize().unwrap_or(place)))
+    let followed = Followed::of(&[&repository.folder, &repository.common], &repository.work, home);
+    // A working tree as a whole is no folder of hooks.
+    let mut hooks = followed.hooks.iter().filter(|hooks| !repository.work.starts_with(hooks));
+    hooks.any(|hooks| path.starts_with(hooks)) || followed.files.contains(path)
 }
 
 #[cfg(test)]
@@ -54,10 +51,15 @@ mod tests {
         let root = place.path().canonicalize().unwrap();
         std::fs::create_dir_all(root.join(".git")).unwrap();
         std::fs::create_dir_all(root.join("scripts/deep")).unwrap();
-        std::fs::write(root.join(".git/config"), "[core]\n\thooksPath = scripts\n").unwrap();
+        std::fs::write(
+            root.join(".git/config"),
+            "[core]\n\thooksPath = scripts\n[include]\n\tpath = ../more.cfg\n",
+        )
+        .unwrap();
         let is_part =
-            |name: &str| part_of_repository(&root.join(name), std::slice::from_ref(&root)).is_some();
+            |name: &str| part_of_repository(&root.join(name), std::slice::from_ref(&root), None).is_some();
         assert!(is_part("scripts/pre-commit") && is_part("scripts/deep/x"));
+        assert!(is_part("more.cfg") && !is_part("src/more.cfg"));
         assert!(!is_part("src/main.rs") && !is_part("scripts2"));
     }
 
@@ -72,7 +74,7 @@ mod tests {
             std::fs::write(root.join(file), "x").unwrap();
         }
         let is_part =
-            |name: &str| part_of_repository(&root.join(name), std::slice::from_ref(&root)).is_some();
+            |name: &str| part_of_repository(&root.join(name), std::slice::from_ref(&root), None).is_some();
         for name in ["bare/config", "bare/hooks/post-receive", "bare/new/deep", "tree/config.worktree"] {
             assert!(is_part(name), "{name}");
         }

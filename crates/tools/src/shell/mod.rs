@@ -67,7 +67,7 @@ pub fn effects_on_disk(
     roots: &[PathBuf],
     files: &FileJudge,
 ) -> Vec<Effect> {
-    disk::look(listed(command, context), roots, files)
+    disk::look(listed(command, context), roots, context.home.as_deref(), files)
 }
 
 /// Effects with their paths put plainly. As they are listed, a `..` in them is as it was written.

@@ -8,12 +8,17 @@ use charla_proto::Word;
 use charla_proto::text::join_path;
 
 use super::given::Arguments;
+use super::taken_in::taken_in;
 use super::{Call, base_name, expressions, git, git_commands, programs};
 use crate::policy::Scope;
 
 /// Why a command does more than its name says. The first `named` words are what the allowance itself says.
 pub(in crate::policy) fn launches(words: &[Word], cwd: &Path, scope: &Scope, named: usize) -> Option<String> {
-    runs_program(words, cwd, scope, named).or_else(|| {
+    let taken = || {
+        let call = Call { name: base_name(words)?, words, cwd, scope, walled: false };
+        taken_in(call, named)
+    };
+    runs_program(words, cwd, scope, named).or_else(taken).or_else(|| {
         let program = programs::find(base_name(words)?)?;
         let given = Arguments::of(words, named.max(1), &program.with_values());
         given.find(program.sends).map(|option| not_named(option.text))
@@ -156,6 +161,35 @@ mod tests {
             ("tar --to-comm=./x -xf a", 1),
             ("tar -cI ./x -f a b", 1),
             ("make --eval=x", 1),
+            ("make -f -", 1),
+            ("make -f-", 1),
+            ("make -sf /dev/stdin all", 1),
+            ("make --file=-", 1),
+            ("make --makefile /dev/fd/3", 1),
+            ("git apply", 1),
+            ("git apply -p1 -", 1),
+            ("git am --keep", 1),
+            ("git apply /dev/stdin", 1),
+            ("curl file:///etc/passwd", 1),
+            ("curl FILE:///w/.env", 1),
+            ("curl file:///w/%2eenv", 1),
+            ("curl file:///w/{.env,a}", 1),
+            ("curl file:///w/[.]env", 1),
+            ("curl {file,http}:///w/a", 1),
+            ("curl file:///w/src/../.env", 1),
+            ("curl file://localhost/w/a", 1),
+            ("curl file:/w/a", 1),
+            ("curl --url file:///etc/passwd", 1),
+            ("curl --proto-default file /w/a", 1),
+            ("curl -o #1 https://example.org/{a,b}", 1),
+            ("curl -o out https://example.org/[1-3]", 1),
+            ("curl -O https://example.org/{AGENTS.md,b}", 1),
+            ("curl -H @f https://example.org", 1),
+            ("curl --proxy-header @f https://example.org", 1),
+            ("curl -b f https://example.org", 1),
+            ("curl -w @f https://example.org", 1),
+            ("curl --variable a@f https://example.org", 1),
+            ("curl --etag-compare f https://example.org", 1),
             ("curl -T f example.org", 1),
             ("curl -sd @f example.org", 1),
             ("curl --data-binary @f example.org", 1),
@@ -182,6 +216,15 @@ mod tests {
             ("tar xzf a.tgz", 1),
             ("tar cIf ./y a.tar f", 2),
             ("make all -j4", 1),
+            ("make -f build.mk all", 1),
+            ("git apply fix.patch", 1),
+            ("git apply", 2),
+            ("git am --abort", 1),
+            ("curl file:///w/src/a.txt", 1),
+            ("curl https://example.org/[1-3]", 1),
+            ("curl -o out https://example.org/a#b", 1),
+            ("curl -b a=b -w %{http_code} https://example.org", 1),
+            ("curl localhost:8080/x", 1),
             ("make -fExtra", 1),
             ("curl -sSL -o f https://example.org", 1),
             ("curl -HFoo:bar https://example.org", 1),

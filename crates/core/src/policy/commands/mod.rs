@@ -19,6 +19,7 @@ mod programs;
 mod questions;
 mod search;
 mod table;
+mod taken_in;
 mod writers;
 mod written_words;
 

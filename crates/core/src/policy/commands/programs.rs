@@ -240,7 +240,20 @@ const PROGRAMS: &[Program] = &[
     .running(Named::new("", &["--compress-program"])),
     Program::new(
         &["curl"],
-        Named::new("AbCeEHmPQrtuUwxXyYz", &["--request", "--header", "--user", "--user-agent", "--url"]),
+        Named::new(
+            "AbCeEHmPQrtuUwxXyYz",
+            &[
+                "--request",
+                "--header",
+                "--user",
+                "--user-agent",
+                "--url",
+                "--proxy-header",
+                "--cookie",
+                "--write-out",
+                "--proto-default",
+            ],
+        ),
     )
     .transforming(
         Files::Fetched,
@@ -274,6 +287,8 @@ const PROGRAMS: &[Program] = &[
             "--json",
             "--config",
             "--url-query",
+            "--variable",
+            "--etag-compare",
         ],
     )),
     Program::new(
@@ -308,7 +323,8 @@ const PROGRAMS: &[Program] = &[
             "--rmt-command",
         ],
     )),
-    Program::new(&["make", "gmake"], letters("fCIjloW")).running(Named::new("E", &["--eval"])),
+    Program::new(&["make", "gmake"], Named::new("fCIjloW", &["--file", "--makefile", "--directory"]))
+        .running(Named::new("E", &["--eval"])),
     Program::new(&["rg"], letters("egtTfABCmMjr")).running(Named::new("", &["--pre", "--hostname-bin"])),
     Program::new(&["fd", "fdfind"], letters("etdEoScCj"))
         .running(Named::new("xX", &["--exec", "--exec-batch"])),

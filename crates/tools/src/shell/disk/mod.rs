@@ -1,6 +1,7 @@
 //! What the text of a command does not say and the disk does: where links and `..` lead, which files a pattern
 //! names, which folders are repositories of their own, and which settings choose the programs that run.
 
+mod archives;
 mod history;
 mod links;
 mod modules;
@@ -56,8 +57,13 @@ const WRITERS: [&str; 22] = [
 /// `effects` with what the disk knows about them: a path that is reached through a link is listed under its
 /// real name too, patterns are tried on the names that are there, and what a folder's settings decide is
 /// unclear. Reads the file system, and changes nothing.
-pub(super) fn look(effects: Vec<Effect>, roots: &[PathBuf], files: &FileJudge) -> Vec<Effect> {
-    let mut disk = Disk::new(roots, files);
+pub(super) fn look(
+    effects: Vec<Effect>,
+    roots: &[PathBuf],
+    home: Option<&Path>,
+    files: &FileJudge,
+) -> Vec<Effect> {
+    let mut disk = Disk::new(roots, home, files);
     for effect in &effects {
         match effect {
             Effect::Read { path } => {
@@ -97,15 +103,16 @@ fn edits_in_place(operands: &[Word]) -> bool {
 struct Disk<'a> {
     /// The folders of the workspace, by the name they are known by and by their real one.
     roots: Vec<(PathBuf, PathBuf)>,
+    home: Option<&'a Path>,
     /// Knows second names of files.
     files: &'a FileJudge,
     found: Vec<Effect>,
 }
 
 impl<'a> Disk<'a> {
-    fn new(roots: &[PathBuf], files: &'a FileJudge) -> Self {
+    fn new(roots: &[PathBuf], home: Option<&'a Path>, files: &'a FileJudge) -> Self {
         let real = |root: &PathBuf| Some((root.clone(), root.canonicalize().ok()?));
-        Disk { roots: roots.iter().filter_map(real).collect(), files, found: Vec::new() }
+        Disk { roots: roots.iter().filter_map(real).collect(), home, files, found: Vec::new() }
     }
 
     /// The real path of `path` as seen from `cwd`. A root that is itself reached through a link keeps the name
@@ -136,7 +143,9 @@ impl<'a> Disk<'a> {
     fn write(&mut self, cwd: &Path, path: &Path) {
         self.found.extend(self.elsewhere(cwd, path).map(|path| Effect::Write { path }));
         let roots: Vec<PathBuf> = self.roots.iter().map(|(_, root)| root.clone()).collect();
-        self.found.extend(git::part_of_repository(&walk(&walk(cwd).join(path)), &roots));
+        let real = walk(&walk(cwd).join(path));
+        self.found.extend(git::part_of_repository(&real, &roots, self.home));
+        self.found.extend(self.files.first_name(&real).map(|path| Effect::Write { path }));
     }
 
     fn unclear(&mut self, what: &str, reason: &str) {
@@ -185,6 +194,7 @@ impl<'a> Disk<'a> {
             }
             "cp" | "mv" => self.carried(operands, cwd, command),
             "git" => self.git(operands, cwd, command),
+            "tar" | "gtar" | "bsdtar" => self.archived(operands, cwd, command),
             _ => {}
         }
         let runs_module = modules::runs_module(name, operands);
@@ -214,6 +224,12 @@ impl<'a> Disk<'a> {
         }
         if let Some(reason) = remotes::doubt(words, &real) {
             self.unclear(command, reason);
+        }
+        // Under its new name, a secret is none.
+        if words.first().and_then(Word::known) == Some("mv") {
+            for word in words.iter().skip(1).filter_map(Word::known) {
+                self.held_by(&real.join(word), command);
+            }
         }
     }
 
@@ -245,12 +261,20 @@ impl<'a> Disk<'a> {
         }
         if EDITORS.contains(&name) {
             self.write(cwd, Path::new(path));
+            self.second_name(cwd, path);
         } else if WRITERS.contains(&name) {
             let path = path.strip_prefix("of=").unwrap_or(path);
             self.found.extend(self.elsewhere(cwd, Path::new(path)).map(|path| Effect::Write { path }));
+            self.second_name(cwd, path);
         } else if walk(cwd).join(path).symlink_metadata().is_ok() {
             self.read(cwd, Path::new(path));
         }
+    }
+
+    /// What is written may be read, too: as the file that it is.
+    fn second_name(&mut self, cwd: &Path, path: &str) {
+        let first = self.files.first_name(&walk(&walk(cwd).join(path)));
+        self.found.extend(first.map(|path| Effect::Read { path }));
     }
 
     /// What a pattern names: links that lead elsewhere, and secrets that would be shown.
